@@ -24,6 +24,8 @@ struct CodeLevel {
   // this level only for kernels that call intrinsics, and omits the level if there are none
   // (targets/llvm/extensions.h).
   bool is_extension = false;
+  // Bits of the vectors that LLVM makes of code that is not in vectors already; 0: LLVM's choice for the CPU.
+  int preferred_vector_bits = 0;
 };
 
 // How an object with several levels detects which of them the CPU supports.

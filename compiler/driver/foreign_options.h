@@ -1,4 +1,4 @@
-// Recognises options of other compilers and converters, for messages.
+// Recognizes options of other compilers and converters, for messages.
 #pragma once
 
 #include <string>

@@ -62,7 +62,7 @@ struct Interface {
 // Makes a valid C identifier of any text, different from all in `taken`.
 std::string c_identifier(const std::string& text, const std::vector<std::string>& taken = {});
 
-// A text in the first line of every generated header, by which dlcc recognises its own headers.
+// A text in the first line of every generated header, by which dlcc recognizes its own headers.
 constexpr const char* header_mark = "Made by dlcc";
 
 // The text of P.h.

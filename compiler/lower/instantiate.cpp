@@ -4,6 +4,7 @@
 
 #include "lower/largest_size.h"
 #include "lower/walk.h"
+#include "shape/typical_sizes.h"
 #include "tensor/simplify.h"
 #include "tensor/visit.h"
 
@@ -117,7 +118,6 @@ Program instantiate(const Program& program, const std::map<std::string, int64_t>
 }
 
 std::map<std::string, int64_t> typical_sizes(const Program& program, double scale) {
-  constexpr int64_t unknown = 64;
   for (int64_t divisor = 1;; divisor *= 2) {  // sizes that do not fit are halved
     std::map<std::string, int64_t> sizes;
     bool smallest = true;
@@ -126,8 +126,8 @@ std::map<std::string, int64_t> typical_sizes(const Program& program, double scal
       sizes[s.name] = std::clamp(wanted, s.low, s.high);
       smallest &= wanted <= s.low;
     };
-    for (const InputDim& d : program.dims) choose(d.symbol, d.typical > 0 ? d.typical / d.multiple : unknown);
-    for (const Symbol& s : program.input_sizes) choose(s, unknown);
+    for (const InputDim& d : program.dims) choose(d.symbol, d.typical > 0 ? d.typical / d.multiple : typical_size);
+    for (const Symbol& s : program.input_sizes) choose(s, typical_size);
     if (smallest || fits(program, sizes)) return sizes;
   }
 }

@@ -74,12 +74,11 @@ ValueId Lowerer::add_value(Value v) {
 }
 
 ValueId Lowerer::new_value(std::string name, const relay::TensorType& type, Storage storage) {
-  int64_t alignment = storage == Storage::temporary ? tensor::storage_alignment : std::max(1, bits(type.dtype) / 8);
   return add_value({.name = std::move(name),
                     .type = type.dtype,
                     .shape = type.shape,
                     .bytes = bytes_of(type.dtype, type.shape),
-                    .alignment = alignment,
+                    .alignment = default_alignment(storage, type.dtype),
                     .storage = storage});
 }
 
@@ -372,6 +371,11 @@ Lowerer::Operand Lowerer::call(const Binding& b, const relay::Call& x, const Env
 Shape Lowerer::in_program(Shape shape) const {
   for (Dim& d : shape) d = d.substitute(state_.sizes);
   return shape;
+}
+
+int64_t default_alignment(Storage storage, DType type) {
+  const bool is_ours = storage == Storage::temporary || storage == Storage::constant;
+  return is_ours ? tensor::storage_alignment : std::max(1, bits(type) / 8);
 }
 
 Dim bytes_of(DType type, const Shape& shape) {

@@ -134,7 +134,7 @@ class Lowerer {
   Operand with_elements(Operand result, const TensorCall&) const;
 
   // ---- calls of tensor functions
-  // A call of a tensor function, specialised for the operands that are scalars.
+  // A call of a tensor function, specialized for the operands that are scalars.
   struct TensorCall {
     tensor::TensorFunction function;
     std::vector<Operand> operands;           // one for each parameter

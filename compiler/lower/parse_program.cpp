@@ -213,7 +213,7 @@ void ProgramParser::value() {
     if (d.is_overflow()) fail(type, "expected sizes that fit 64 bits after the element type");
   expect(",");
   v.bytes = bytes();
-  v.alignment = v.storage == Storage::constant ? tensor::storage_alignment : std::max(1, bits(v.type) / 8);
+  v.alignment = default_alignment(v.storage, v.type);
   offsets_.push_back(-1);
   block_of_.push_back(-1);
   while (accept(",")) {

@@ -86,16 +86,16 @@ std::vector<ValueId> ProgramParser::value_ids() {
 // ", workspace at 64" or ", workspace block 2"; nothing if the function has no arena.
 void ProgramParser::workspace() {
   const Token where = peek();
-  int64_t place = -1;
+  int64_t workspace_at = -1;
   if (accept(",")) {
     expect("workspace");
     expect(plan_ && plan_->is_stacked() ? "block" : "at");
-    place = number_in(0, most_bytes);
+    workspace_at = number_in(0, most_bytes);
   }
-  if (place >= 0 && !plan_) fail(where, "expected 'arena' before calls with a workspace");
-  if (plan_ && plan_->is_stacked() && place >= static_cast<int64_t>(plan_->blocks.size()))
-    fail(where, fmt::format("expected block {}, which the call names", place));
-  if (plan_) plan_->workspaces.push_back(place);
+  if (workspace_at >= 0 && !plan_) fail(where, "expected 'arena' before calls with a workspace");
+  if (plan_ && plan_->is_stacked() && workspace_at >= static_cast<int64_t>(plan_->blocks.size()))
+    fail(where, fmt::format("expected block {}, which the call names", workspace_at));
+  if (plan_) plan_->workspaces.push_back(workspace_at);
 }
 
 Step ProgramParser::copy() {

@@ -5,11 +5,11 @@
 // Memory
 //   * A value is one dense block of memory. Its layout is part of the kernels that access it. Where temporaries are
 //     stored is not part of a program: lower/plan.h decides it.
-//   * Sizes are numbers, or dims over symbols: those of `dims`, which the caller gives, and those of `input_sizes`,
-//     which `entry` computes from elements of inputs, both known before the first step of the body, and those of
-//     `data_sizes`, which a Read step or the end of a branch defines. A value has its size in the steps after the
-//     definition of its symbols, and memory for the largest size. The arms of a branch write the value whose size the
-//     branch defines through views of their own sizes.
+//   * A size is a number or a dim over symbols. The caller gives the symbols of `dims`; `entry` computes those of
+//     `input_sizes` from elements of inputs; both are known before the first step of the body. A Read step or the end
+//     of a branch defines those of `data_sizes`. A value has its size in the steps after the definition of its symbols,
+//     and memory for the largest size. The arms of a branch write the value whose size the branch defines through views
+//     of their own sizes.
 //   * Kernels write into memory that the call names (destination-passing style); they return a status and no value.
 //   * On every path a value is written before it is read. Several steps may write it: in different arms of a branch,
 //     again in every iteration of a loop, or disjoint parts of it through views.
@@ -189,6 +189,10 @@ inline tensor::Var scalar_of(const Symbol& s) { return tensor::as<tensor::VarRef
 
 // The symbols whose values are known before the first step of the body.
 std::vector<Symbol> entry_symbols(const Program&);
+
+// The alignment of a value in bytes, unless something needs another: tensor::storage_alignment for temporaries and
+// constants, else the size of an element.
+int64_t default_alignment(Storage, DType);
 
 // The bytes of a dense tensor.
 Dim bytes_of(DType, const Shape&);

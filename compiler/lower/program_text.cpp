@@ -28,8 +28,7 @@ const char* storage_name(Storage s) {
 
 // The alignment of a value that the text does not name; 0: it always does.
 int64_t usual_alignment(const Value& v) {
-  if (v.storage == Storage::temporary) return 0;
-  return v.storage == Storage::constant ? tensor::storage_alignment : std::max(1, bits(v.type) / 8);
+  return v.storage == Storage::temporary ? 0 : default_alignment(v.storage, v.type);
 }
 
 // A name for people, as a comment at the end of a line.
@@ -239,8 +238,8 @@ class Printer {
     for (ValueId v : call.results) results.push_back(fmt::format("%{}", v));
     std::string text = fmt::format("call {}({}) -> {}", tensor::quoted_name(functions_.at(call.function)),
                                    fmt::join(operands, ", "), fmt::join(results, ", "));
-    if (const int64_t place = plan_ ? plan_->workspaces[next_workspace_++] : -1; place >= 0)
-      text += fmt::format(", workspace {} {}", plan_->is_stacked() ? "block" : "at", place);
+    if (const int64_t workspace_at = plan_ ? plan_->workspaces[next_workspace_++] : -1; workspace_at >= 0)
+      text += fmt::format(", workspace {} {}", plan_->is_stacked() ? "block" : "at", workspace_at);
     if (!call.node.empty()) text += note(call.node);
     line(depth, text);
   }

@@ -12,7 +12,7 @@ namespace dlcc::lower {
 // Functions are inlined if they define sizes, have parameters or results that are no tensors, or have no results.
 relay::SharedCalls shared_functions(const relay::Module&);
 
-// The specialisation of a function that a call with these operands needs.
+// The specialization of a function that a call with these operands needs.
 relay::Specialization specialization_of(const std::string& function, const std::vector<relay::Atom>& args);
 
 }  // namespace dlcc::lower

@@ -2,7 +2,7 @@
 
 #include "targets/llvm/codegen.h"
 #include "tensor/machine.h"
-#include "tensor/schedules/loops.h"
+#include "tensor/visit.h"
 
 namespace dlcc {
 
@@ -10,8 +10,8 @@ namespace {
 
 using namespace tensor;
 
-constexpr int64_t row_length =
-    64;  // float32 elements in a row of the probes' buffers; at least the lanes of any vector
+// float32 elements in a row of the probes' buffers; at least the lanes of any vector.
+constexpr int64_t row_length = 64;
 
 // Loops over rows, unrolled, and over the lanes of a vector.
 Stmt for_each_row(int64_t rows, int64_t lanes, const std::function<Stmt(const Expr&, const Expr&)>& body) {
@@ -64,8 +64,9 @@ ProbeModel arithmetic_probe(const targets::Target& target, int threads) {
   std::fill(values.begin() + offset * row_length, values.end(), 1e-3f);
   for (int64_t r = 0; r < scale; ++r) values[static_cast<size_t>(r * row_length)] = static_cast<float>(r);
   auto body = [&](const Machine& machine, const Expr& thread) {
-    // Accumulators in flight: at least FMA latency times units. The other registers are for the factors.
-    int64_t count = machine.vector_registers >= 32 ? 24 : 12, lanes = machine.lanes(32);
+    // Three quarters of the registers are accumulators, more than Machine::accumulators_in_flight; the others are for
+    // the factors.
+    int64_t count = machine.vector_registers * 3 / 4, lanes = machine.lanes(32);
     Buffer sums = make_buffer("sums", dtype::f32, {count, lanes}, Scope::reg);
     auto begin = [&](const Expr& r, const Expr& l) { return store(sums, {r, l}, load(x, {r, l})); };
     auto step = [&](const Expr& r, const Expr& l) {

@@ -22,7 +22,7 @@ std::vector<std::string> globals_in(const Block& block) {
 }
 
 // Postorder of a depth-first search.
-std::vector<std::string> callees_first(const Module& module) {
+std::vector<std::string> callees_first(const std::vector<std::string>& roots, const CalleesOf& callees_of) {
   struct Visit {
     std::string name;
     std::vector<std::string> callees;
@@ -32,11 +32,14 @@ std::vector<std::string> callees_first(const Module& module) {
   std::set<std::string> seen;
   std::vector<Visit> stack;
   auto enter = [&](const std::string& name) {
-    auto it = module.functions.find(name);
-    if (it != module.functions.end() && seen.insert(name).second) stack.push_back({name, globals_in(it->second.body)});
+    if (seen.contains(name)) return;
+    auto callees = callees_of(name);
+    if (!callees) return;
+    seen.insert(name);
+    stack.push_back({name, std::move(*callees)});
   };
-  for (const auto& [name, function] : module.functions) {
-    enter(name);
+  for (const std::string& root : roots) {
+    enter(root);
     while (!stack.empty()) {
       if (stack.back().next == stack.back().callees.size()) {
         order.push_back(std::move(stack.back().name));
@@ -48,6 +51,15 @@ std::vector<std::string> callees_first(const Module& module) {
     }
   }
   return order;
+}
+
+std::vector<std::string> callees_first(const Module& module) {
+  std::vector<std::string> names;
+  for (const auto& [name, function] : module.functions) names.push_back(name);
+  return callees_first(names, [&](const std::string& name) {
+    auto it = module.functions.find(name);
+    return it == module.functions.end() ? std::nullopt : std::optional(globals_in(it->second.body));
+  });
 }
 
 }  // namespace dlcc::relay

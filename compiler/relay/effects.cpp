@@ -116,7 +116,7 @@ void EffectAnalysis::find_local_functions(const Block& block) {
     if (!made) continue;
     const Function& f = *made->function;
     Effects found = anything;
-    if (Uses(f.body)[b.var] == 0 || ends(f, b.var)) {
+    if (Uses(f.body)[b.var] == 0 || terminates(f, b.var)) {
       local_functions_[b.var->id] = {};  // of the recursive call
       found = of(f.body);
     }
@@ -126,7 +126,7 @@ void EffectAnalysis::find_local_functions(const Block& block) {
 
 // Whether the function is a loop that terminates: a parameter grows by 1 in each iteration, and the condition requires
 // it to be less than a value that does not change in the loop.
-bool EffectAnalysis::ends(const Function& loop, const Var& self) const {
+bool EffectAnalysis::terminates(const Function& loop, const Var& self) const {
   const auto recursion = tail_recursion(loop, self->id);
   if (!recursion || !recursion->continues_if) return false;
   auto grows = [&](size_t k) {

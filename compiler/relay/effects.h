@@ -35,7 +35,7 @@ class EffectAnalysis {
 
  private:
   void find_local_functions(const Block&);
-  bool ends(const Function& loop, const Var& self) const;
+  bool terminates(const Function& loop, const Var& self) const;
   Effects of_branches(const If&);
   Effects of_call(const Call&);
   Effects of_operator(const Operator&, const Call&);

@@ -33,10 +33,7 @@ bool Inference::run() {
 
 // New symbols are named "?1", "?2", ...; numbering begins after the names that the module has.
 void Inference::declare_symbols_of_text() {
-  auto see = [&](const Symbol& s) {
-    if (s.name.size() > 1 && s.name.size() < 9 && s.name[0] == '?')
-      next_symbol_ = std::max(next_symbol_, std::atoi(s.name.c_str() + 1) + 1);
-  };
+  auto see = [&](const Symbol& s) { next_symbol_ = std::max(next_symbol_, number_of(s) + 1); };
   std::function<void(const Function&)> function;
   std::function<void(const Block&)> block = [&](const Block& b) {
     for (const Binding& binding : b.bindings) {
@@ -233,12 +230,7 @@ void Inference::finish(VarNode& var, const SourceLocation& location) {
     fail(DiagnosticId::too_large, location, fmt::format("the type of %{} is too large", var.name));
     return;
   }
-  bool open = false;
-  map_leaves(type, [&](const Type& leaf) {
-    open |= as<HoleType>(leaf) != nullptr;
-    return leaf;
-  });
-  if (open)
+  if (any_leaf(type, [](const Type& leaf) { return as<HoleType>(leaf) != nullptr; }))
     fail(DiagnosticId::cannot_infer, location,
          var.name.empty() ? "the type of this value cannot be inferred"
                           : fmt::format("the type of %{} cannot be inferred", var.name),

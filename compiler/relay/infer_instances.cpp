@@ -23,12 +23,7 @@ int hole_in(const Type& type) {
 }
 
 bool is_incomplete(const Type& type) {
-  bool incomplete = !type;
-  map_leaves(type, [&](const Type& leaf) {
-    incomplete |= as<HoleType>(leaf) != nullptr;
-    return leaf;
-  });
-  return incomplete;
+  return !type || any_leaf(type, [](const Type& leaf) { return as<HoleType>(leaf) != nullptr; });
 }
 
 const Instance& in_place_of(const Instance& instance) {

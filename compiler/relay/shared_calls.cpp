@@ -2,43 +2,30 @@
 
 #include <algorithm>
 
+#include "relay/call_graph.h"
+
 namespace dlcc::relay {
 namespace {
 
 using Bodies = std::map<std::string, SharedCalls::Body>;
 
-constexpr int64_t many = int64_t{1} << 40;  // counts are exact up to it
+constexpr int64_t max_count = int64_t{1} << 40;  // counts are exact up to it
 
-int64_t limited(int64_t count) { return std::min(count, many); }
+int64_t limited(int64_t count) { return std::min(count, max_count); }
 
-// The functions that are reachable from the entry, callees before callers: postorder of a depth-first search.
 std::vector<std::string> callees_first(const Bodies& bodies, const std::string& entry) {
-  struct Visit {
-    std::string name;
-    size_t next = 0;
-  };
-  std::vector<std::string> order;
-  std::set<std::string> seen;
-  std::vector<Visit> stack;
-  auto enter = [&](const std::string& name) {
-    if (bodies.contains(name) && seen.insert(name).second) stack.push_back({name});
-  };
-  enter(entry);
-  while (!stack.empty()) {
-    const std::vector<Specialization>& calls = bodies.at(stack.back().name).calls;
-    if (stack.back().next < calls.size()) {
-      enter(calls[stack.back().next++].first);
-    } else {
-      order.push_back(std::move(stack.back().name));
-      stack.pop_back();
-    }
-  }
-  return order;
+  return relay::callees_first({entry}, [&](const std::string& name) -> std::optional<std::vector<std::string>> {
+    auto body = bodies.find(name);
+    if (body == bodies.end()) return std::nullopt;
+    std::vector<std::string> callees;
+    for (const Specialization& callee : body->second.calls) callees.push_back(callee.first);
+    return callees;
+  });
 }
 
 }  // namespace
 
-// The number of calls of each specialisation in the program. A function has one body for each specialisation that is
+// The number of calls of each specialization in the program. A function has one body for each specialization that is
 // called, and one for each call that is inlined.
 std::map<Specialization, int64_t> SharedCalls::count_calls(const Bodies& bodies,
                                                            const std::vector<std::string>& callees_first,
@@ -53,7 +40,7 @@ std::map<Specialization, int64_t> SharedCalls::count_calls(const Bodies& bodies,
   return calls;
 }
 
-// First, selects every large specialisation that has two calls when everything is inlined. Then, inlines those to which
+// First, selects every large specialization that has two calls when everything is inlined. Then, inlines those to which
 // only one call is left, because functions that contained the others are shared.
 SharedCalls::SharedCalls(const Bodies& bodies, const std::string& entry) {
   const std::vector<std::string> order = callees_first(bodies, entry);

@@ -16,8 +16,8 @@ namespace dlcc::relay {
 // of a call is that no operators are fused across it, which matters little for 16 operations.
 inline constexpr int64_t least_operations = 16;
 
-// A function specialised for its constant operands: its name, and a text that identifies these operands. A constant
-// operand is a constant in the body as well, so that a function has one body for each specialisation.
+// A function specialized for its constant operands: its name, and a text that identifies these operands. A constant
+// operand is a constant in the body as well, so that a function has one body for each specialization.
 using Specialization = std::pair<std::string, std::string>;
 
 class SharedCalls {
@@ -29,7 +29,7 @@ class SharedCalls {
   };
 
   // A call remains a call if its function has at least `least_operations` operations, inlined ones included, and there
-  // is a second call of the same specialisation. A function cannot be called if one that cannot be called is inlined
+  // is a second call of the same specialization. A function cannot be called if one that cannot be called is inlined
   // into it. Names without a body are ignored; recursive calls are never shared.
   SharedCalls(const std::map<std::string, Body>& bodies, const std::string& entry);
 

@@ -1,4 +1,4 @@
-// Recognises the local functions that are loops.
+// Recognizes the local functions that are loops.
 #pragma once
 
 #include <optional>

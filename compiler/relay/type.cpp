@@ -62,6 +62,11 @@ Type ref_type(Type value) {
 Type variable_type(TypeVariable variable) { return make_type(VariableType{std::move(variable)}, {}); }
 Type hole_type(int id) { return make_type(HoleType{id}, {}); }
 Dim unknown_dim() { return Dim::symbol({"?"}); }
+int number_of(const Symbol& s) {
+  constexpr size_t max_length = 8;  // of names whose number is an int
+  const bool is_numbered = s.name.size() > 1 && s.name.size() <= max_length && s.name[0] == '?';
+  return is_numbered ? std::atoi(s.name.c_str() + 1) : 0;
+}
 
 // ---- traversal ------------------------------------------------------------------------------------------------------
 
@@ -103,6 +108,15 @@ Type map_leaves(const Type& type, const std::function<Type(const Type&)>& leaf) 
       type->v);
 }
 
+bool any_leaf(const Type& type, const std::function<bool(const Type&)>& predicate) {
+  bool any = false;
+  map_leaves(type, [&](const Type& leaf) {
+    any = any || predicate(leaf);
+    return leaf;
+  });
+  return any;
+}
+
 void for_each_symbol(const Type& type, const std::function<void(const Symbol&)>& visit) {
   map_leaves(type, [&](const Type& t) {
     if (const TensorType* tensor = as<TensorType>(t))
@@ -115,13 +129,10 @@ void for_each_symbol(const Type& type, const std::function<void(const Symbol&)>&
 
 bool is_static(const Type& type) {
   if (!type) return false;
-  bool is = true;
-  map_leaves(type, [&](const Type& t) {
+  return !any_leaf(type, [](const Type& t) {
     const TensorType* tensor = as<TensorType>(t);
-    is &= tensor && is_static(tensor->shape);
-    return t;
+    return !tensor || !is_static(tensor->shape);
   });
-  return is;
 }
 
 // ---- comparison -----------------------------------------------------------------------------------------------------

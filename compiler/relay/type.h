@@ -92,7 +92,8 @@ Type data_type(std::string name, std::vector<Type> args);
 Type ref_type(Type value);
 Type variable_type(TypeVariable);
 Type hole_type(int id = 0);
-Dim unknown_dim();  // the anonymous symbol "?"
+Dim unknown_dim();             // the anonymous symbol "?"
+int number_of(const Symbol&);  // k of a symbol "?k", which inference made from "?"; 0 for other symbols
 
 template <class T>
 const T* as(const Type& t) {
@@ -108,6 +109,9 @@ std::string str(const Type&);              // as the text format writes it; "_" 
 // element type of an open tensor type; a type none of whose parts changed is returned itself. Bound variables of
 // generic functions are mapped like free ones.
 Type map_leaves(const Type&, const std::function<Type(const Type&)>& leaf);
+
+// Whether the predicate holds for a leaf of the type, as map_leaves visits them.
+bool any_leaf(const Type&, const std::function<bool(const Type&)>& predicate);
 
 // Calls `visit` for every dimension symbol in the type, in order of appearance.
 void for_each_symbol(const Type&, const std::function<void(const Symbol&)>& visit);

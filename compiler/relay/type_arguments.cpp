@@ -85,12 +85,7 @@ Type substitute(const Type& type, const std::map<std::string, Dim>& sizes) {
 }
 
 bool has_type_variables(const Type& type) {
-  bool found = false;
-  map_leaves(type, [&](const Type& leaf) {
-    found |= as<VariableType>(leaf) != nullptr;
-    return leaf;
-  });
-  return found;
+  return any_leaf(type, [](const Type& leaf) { return as<VariableType>(leaf) != nullptr; });
 }
 
 std::optional<std::vector<Type>> types_of_fields(const DataTypeDef& def, const std::string& constructor,

@@ -118,13 +118,10 @@ bool Unifier::fill(int hole, const Type& type) {
 bool Unifier::occurs(int hole, const Type& type) const {
   Type resolved = resolve(type);
   if (!resolved) return true;
-  bool found = false;
-  map_leaves(resolved, [&](const Type& leaf) {
+  return any_leaf(resolved, [&](const Type& leaf) {
     const HoleType* h = as<HoleType>(leaf);
-    found |= h && h->id == hole;
-    return leaf;
+    return h && h->id == hole;
   });
-  return found;
 }
 
 }  // namespace dlcc::relay

@@ -1,9 +1,6 @@
 #include "shape/facts.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <numeric>
 
 #include "shape/dim_bounds.h"
 #include "support/integers.h"
@@ -72,20 +69,6 @@ bool Facts::assume_equal(const Dim& a, const Dim& b) {
   replace(symbol, value);
   assume_le(symbol.low, value);
   if (symbol.high != INT64_MAX) assume_le(value, symbol.high);
-  return true;
-}
-
-bool Facts::assume_multiple(const Dim& d, int64_t factor) {
-  const Dim dividend = apply(d);
-  const Dim remainder = floor_mod(dividend, factor);
-  if (remainder == Dim(0)) return true;
-  if (remainder.is_constant()) return false;
-  if (dividend.terms().size() != 1 || !is_symbol(dividend.terms()[0])) return true;
-  const Symbol& h = dividend.terms()[0].atoms[0]->symbol;
-  const int64_t step = factor / std::gcd(dividend.terms()[0].coefficient, factor);
-  const int64_t low = -floor_quotient(-h.low, step), high = h.high == INT64_MAX ? h.high : floor_quotient(h.high, step);
-  if (low > high) return false;
-  replace(h, Dim::symbol({fmt::format("{}_by_{}", h.name, step), low, high}) * Dim(step));
   return true;
 }
 

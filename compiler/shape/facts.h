@@ -1,6 +1,5 @@
 // Facts about symbols in addition to their bounds: conditions that a run has checked, and ranges of loop variables. An
-// equality replaces a symbol by a dim. So does divisibility: a symbol h that is a multiple of 32 becomes 32 * h'.
-// Inequalities are kept as assumptions of proofs.
+// equality replaces a symbol by a dim. Inequalities are kept as assumptions of proofs.
 #pragma once
 
 #include <map>
@@ -20,9 +19,6 @@ class Facts {
   bool assume_le(const Dim& a, const Dim& b);
   // a <= b, which may follow from what is known already: a lemma that makes longer proofs possible.
   void add_lemma(const Dim& a, const Dim& b) { nonnegative_.push_back(apply(b) - apply(a)); }
-  // `d` is a multiple of `factor`, which is positive. If `d` is c * h, the symbol h is replaced by k * h_by_k with k =
-  // factor / gcd(c, factor). For any other dim, nothing is assumed.
-  bool assume_multiple(const Dim& d, int64_t factor);
 
   // The dim with symbols replaced according to the facts.
   Dim apply(const Dim& d) const { return replaced_.empty() ? d : d.substitute(replaced_); }
@@ -30,7 +26,6 @@ class Facts {
   bool provably_le(const Dim& a, const Dim& b) const;
   std::optional<int64_t> lower_bound(const Dim&) const;  // empty if none is known
   bool provably_lt(const Dim& a, const Dim& b) const { return provably_le(a + Dim(1), b); }
-  bool provably_equal(const Dim& a, const Dim& b) const { return apply(a) == apply(b); }
 
  private:
   void replace(const Symbol&, const Dim& by);

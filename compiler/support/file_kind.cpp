@@ -185,7 +185,7 @@ const FileKind* text_kind(std::string_view bytes) {
   return imports ? &python : nullptr;
 }
 
-const FileKind* recognised(std::string_view bytes) {
+const FileKind* recognized(std::string_view bytes) {
   for (const Signature& s : signatures)
     if (has_at(bytes, s.offset, s.bytes)) return &s.kind;
   if (bytes.starts_with(zip_signature)) return &kind_of_zip(bytes);
@@ -204,7 +204,7 @@ const FileKind* recognised(std::string_view bytes) {
 bool report_wrong_kind(std::span<const std::byte> bytes, FileUse use, const SourceLocation& location,
                        Diagnostics& diagnostics) {
   std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  const FileKind* kind = recognised(text);
+  const FileKind* kind = recognized(text);
   const bool is_wanted = (use == FileUse::npy && text.starts_with(npy_signature)) ||
                          (use == FileUse::npz && text.starts_with(zip_signature));
   if (!kind || is_wanted) return false;

@@ -77,6 +77,16 @@ bool reads_at_own_index(const Stage& stage, const BufferNode* buffer) {
   return true;
 }
 
+std::optional<int> dimension_along(const Load& l, const Var& v) {
+  int found = -1;
+  for (size_t d = 0; d < l.indices.size(); ++d) {
+    if (!uses(l.indices[d], v)) continue;
+    if (found >= 0 || !is_var(l.indices[d], v)) return std::nullopt;
+    found = static_cast<int>(d);
+  }
+  return found;
+}
+
 int axis_read_at(const Stage& stage, const Buffer& buffer, int d) {
   int axis = -1;
   for (const Expr& v : stage.values)

@@ -42,6 +42,10 @@ bool reads(const Stage&, const Buffer&);
 // Whether every load of `buffer` in the stage's values has exactly the stage's axes as indices, in order.
 bool reads_at_own_index(const Stage&, const BufferNode* buffer);
 
+// The dimension of the load whose index is the variable; -1 if no index uses the variable; empty if the variable occurs
+// in any other way.
+std::optional<int> dimension_along(const Load&, const Var&);
+
 // The position of the stage's axis that is index `d` of every load of the buffer; -1 if there is no such axis.
 int axis_read_at(const Stage&, const Buffer&, int d);
 

@@ -119,13 +119,13 @@ Tensor Definition::reduce(std::string name, Shape shape, const Reducer& reducer,
                       [&](Index i, Index r) { return std::vector{point(i, r)}; })[0];
 }
 
-Tensor Definition::reduce_result(std::string name, DType type, Shape shape, const Reducer& reducer, Shape reduced,
+Tensor Definition::reduce_result(std::string name, DType type, Shape shape, const Reducer& reducer, Shape extents,
                                  const ReducedPoint& point) {
   DType inner = reducer.left[0]->type;
-  Tensor folded = reduce(inner == type ? name : name + "_wide", shape, reducer, std::move(reduced), point);
-  if (inner != type) return result(std::move(name), type, std::move(shape), [&](Index i) { return folded(i); });
-  mark_result(folded);
-  return folded;
+  Tensor reduced = reduce(inner == type ? name : name + "_wide", shape, reducer, std::move(extents), point);
+  if (inner != type) return result(std::move(name), type, std::move(shape), [&](Index i) { return reduced(i); });
+  mark_result(reduced);
+  return reduced;
 }
 
 Tensor Definition::declare_result(std::string name, DType type, Shape shape) {

@@ -18,7 +18,6 @@ namespace dlcc::tensor {
 using Index = const std::vector<Expr>&;
 using Point = std::function<Expr(Index)>;
 using ReducedPoint = std::function<Expr(Index axes, Index reduced)>;
-using TuplePoint = std::function<std::vector<Expr>(Index)>;
 using ReducedTuplePoint = std::function<std::vector<Expr>(Index axes, Index reduced)>;
 
 // A tensor within a definition; a call loads an element.
@@ -75,10 +74,10 @@ class Definition {
   Tensor compute(std::string name, DType type, Shape shape, const Point&);
   Tensor result(std::string name, DType type, Shape shape, const Point&);
 
-  // A stage that reduces over axes of extents `reduced`. The values have the reducer's type.
-  Tensor reduce(std::string name, Shape shape, const Reducer&, Shape reduced, const ReducedPoint&);
-  Tensor reduce_result(std::string name, DType type, Shape shape, const Reducer&, Shape reduced, const ReducedPoint&);
-  std::vector<Tensor> reduce_tuple(std::vector<std::string> names, Shape shape, const Reducer&, Shape reduced,
+  // A stage that reduces over axes of the given extents. The values have the reducer's type.
+  Tensor reduce(std::string name, Shape shape, const Reducer&, Shape extents, const ReducedPoint&);
+  Tensor reduce_result(std::string name, DType type, Shape shape, const Reducer&, Shape extents, const ReducedPoint&);
+  std::vector<Tensor> reduce_tuple(std::vector<std::string> names, Shape shape, const Reducer&, Shape extents,
                                    const ReducedTuplePoint&);
 
   // Declares a result that is computed in boxes; `compute_box` adds the stage for one box.

@@ -5,30 +5,13 @@
 
 #include "support/row_major.h"
 #include "tensor/simplify.h"
+#include "tensor/small_reduction.h"
 #include "tensor/visit.h"
 
 namespace dlcc::tensor {
 namespace {
 
-constexpr int64_t max_reduced_points = 256;  // points of a reduction that is unrolled
-
 using Index = std::vector<int64_t>;
-
-Index index_at(const std::vector<int64_t>& shape, int64_t position) {
-  Index index(shape.size());
-  for (size_t d = shape.size(); d-- > 0; position /= shape[d]) index[d] = position % shape[d];
-  return index;
-}
-
-// The extents, if all are constant and their product is at most `most`.
-std::optional<std::vector<int64_t>> extents_of(const std::vector<Axis>& axes, int64_t most) {
-  std::vector<int64_t> extents;
-  for (const Axis& a : axes) {
-    if (!a.extent.is_constant()) return std::nullopt;
-    extents.push_back(a.extent.value());
-  }
-  return element_count(extents) <= most ? std::optional(extents) : std::nullopt;
-}
 
 class Unroller {
  public:
@@ -46,10 +29,7 @@ class Unroller {
   }
 
  private:
-  struct Point {  // where an expression is evaluated
-    std::map<const VarNode*, Expr> variables;
-    std::map<const ExprNode*, Expr> known;  // values of expressions that were evaluated before
-  };
+  using Point = EvaluationPoint<Expr>;
 
   // ---- elements of buffers
 
@@ -86,29 +66,10 @@ class Unroller {
         point.variables[s.axes[d].var.get()] = Expr(at);
       }
       const auto k = static_cast<size_t>(result - s.results.begin());
-      if (inside) return s.reduction ? reduced(s, *s.reduction, k, point) : value(s.values[k], point);
+      const auto value_of = [&](const Expr& e, Point& at) { return value(e, at); };
+      if (inside) return s.reduction ? reduced_value(s, k, point, value_of) : value(s.values[k], point);
     }
     return {};
-  }
-
-  Expr reduced(const Stage& s, const Reduction& r, size_t k, Point& point) {
-    const auto extents = extents_of(r.axes, max_reduced_points);
-    if (!extents) return {};
-    std::vector<Expr> sums;
-    for (const Expr& e : r.identity) sums.push_back(value(e, point));
-    for (int64_t at = 0; at < element_count(*extents); ++at) {
-      const Index index = index_at(*extents, at);
-      point.known.clear();
-      for (size_t d = 0; d < index.size(); ++d) point.variables[r.axes[d].var.get()] = Expr(index[d]);
-      for (size_t i = 0; i < sums.size(); ++i) {
-        point.variables[r.left[i].get()] = sums[i];
-        point.variables[r.right[i].get()] = value(s.values[i], point);
-      }
-      point.known.clear();
-      for (size_t i = 0; i < sums.size(); ++i) sums[i] = value(r.combined[i], point);
-      if (std::ranges::any_of(sums, [](const Expr& e) { return !e; })) return {};
-    }
-    return sums[k];
   }
 
   // ---- expressions; null where an operand is not known

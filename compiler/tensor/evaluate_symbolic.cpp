@@ -5,14 +5,13 @@
 #include <map>
 
 #include "support/row_major.h"
+#include "tensor/small_reduction.h"
 #include "tensor/visit.h"
 
 namespace dlcc::tensor {
 namespace {
 
 using Known = std::optional<Dim>;
-
-constexpr int64_t max_reduced_points = 256;  // points of a reduction that is evaluated
 
 // Whether elements of the type are represented: bool and the integers that are not packed.
 bool has_values(DType type) { return (is_bool(type) || is_integer(type)) && bits(type) >= 8; }
@@ -129,21 +128,12 @@ class Evaluator {
 
  private:
   using Index = std::vector<int64_t>;
-  struct Point {  // where an expression is evaluated: values of variables, and of expressions evaluated before
-    std::map<const VarNode*, Known> variables;
-    std::map<const ExprNode*, Known> known;
-  };
+  using Point = EvaluationPoint<Known>;
 
   void symbols_of(const Shape& shape) {
     for (const Dim& d : shape)
       if (!d.is_constant())
         for (const Symbol& s : d.symbols()) symbols_.emplace(as<VarRef>(symbol_var(s))->var.get(), Dim::symbol(s));
-  }
-
-  static Index index_at(const std::vector<int64_t>& shape, int64_t position) {
-    Index index(shape.size());
-    for (size_t d = shape.size(); d-- > 0; position /= shape[d]) index[d] = position % shape[d];
-    return index;
   }
 
   static std::optional<int64_t> position(const std::vector<int64_t>& shape, const Index& index) {
@@ -215,31 +205,8 @@ class Evaluator {
       if (holds == false) return std::nullopt;
       conditional_ = conditional_ || !holds;
     }
-    return s.reduction ? reduced(s, *s.reduction, k, point) : value(s.values[k], point);
-  }
-
-  Known reduced(const Stage& s, const Reduction& r, size_t k, Point& point) {
-    std::vector<int64_t> extents;
-    for (const Axis& a : r.axes) {
-      if (!a.extent.is_constant()) return std::nullopt;
-      extents.push_back(a.extent.value());
-    }
-    const int64_t count = element_count(extents);
-    if (count > max_reduced_points) return std::nullopt;
-    std::vector<Known> sums;
-    for (const Expr& e : r.identity) sums.push_back(value(e, point));
-    for (int64_t at = 0; at < count; ++at) {
-      const Index index = index_at(extents, at);
-      point.known.clear();
-      for (size_t d = 0; d < index.size(); ++d) point.variables[r.axes[d].var.get()] = Dim(index[d]);
-      for (size_t i = 0; i < sums.size(); ++i) {
-        point.variables[r.left[i].get()] = sums[i];
-        point.variables[r.right[i].get()] = value(s.values[i], point);
-      }
-      point.known.clear();
-      for (size_t i = 0; i < sums.size(); ++i) sums[i] = value(r.combined[i], point);
-    }
-    return sums[k];
+    const auto value_of = [&](const Expr& e, Point& at) { return value(e, at); };
+    return s.reduction ? reduced_value(s, k, point, value_of) : value(s.values[k], point);
   }
 
   // ---- expressions

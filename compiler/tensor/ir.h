@@ -16,9 +16,10 @@
 //   * A shift by a negative amount, or by the width of the type or more, gives 0; `>>` of a negative value then gives
 //     -1. `>>` is arithmetic for signed types.
 //   * Floats are IEEE 754, rounded to nearest even, with subnormals, infinities and NaN. Operations are not contracted
-//     or reassociated, with two exceptions. A `sum` or `product` reduction of floats may be evaluated in any order and
-//     grouping, and with fused multiply-adds. A convolution with constant weights may be computed by Winograd's
-//     algorithm (Lavin and Gray, 2016), which is equal in exact arithmetic.
+//     or reassociated, with three exceptions. A `sum` or `product` reduction of floats may be evaluated in any order
+//     and grouping, and with fused multiply-adds. A `max` or `min` reduction may be evaluated in any order, which
+//     decides only the sign of a zero and which of several NaNs is the result. A convolution with constant weights may
+//     be computed by Winograd's algorithm (Lavin and Gray, 2016), which is equal in exact arithmetic.
 //   * float16 and bfloat16 are storage types: a load is followed by a cast to float32, arithmetic is in float32, and a
 //     cast before the store rounds. Floats of at most 8 bits and integers of 2 and 4 bits occur in loads, selects,
 //     stores and casts only.
@@ -38,9 +39,9 @@
 //     is executed after a requirement that guards it has failed.
 //
 // Loops
-//   * A loop runs from 0 to extent - 1, if the extent is positive; it is less than 2^40. The iterations of a `parallel`
-//     loop are independent. `unrolled` affects the generated code only. A `vector` loop is executed in lock step: all
-//     iterations of the first statement of the body, then all iterations of the second, and so on.
+//   * A loop runs from 0 to extent - 1, if the extent is positive; extents are less than 2^40. The iterations of a
+//     `parallel` loop are independent. `unrolled` affects the generated code only. A `vector` loop is executed in lock
+//     step: all iterations of the first statement of the body, then all iterations of the second, and so on.
 //
 // Stages
 //   * Stages run in order. A stage reads parameters and results of earlier stages.
@@ -220,14 +221,10 @@ bool structurally_equal(const Expr&, const Expr&);
 Expr symbol_var(const Symbol&);  // the variable that stands for the symbol; one for each name
 bool is_symbol_var(const Var&);  // whether the variable stands for a symbol
 
-// ---- statements
-
-struct StmtNode;
-using Stmt = std::shared_ptr<const StmtNode>;
-
-enum class LoopKind : uint8_t { serial, parallel, vector, unrolled };
-
 // ---- definitions
+
+struct StmtNode;  // below, with the statements
+using Stmt = std::shared_ptr<const StmtNode>;
 
 // The statuses that kernels return. They have the numbers of dlcc_status in the runtime's header.
 enum class Status : uint8_t {
@@ -289,7 +286,9 @@ struct TensorFunction {
   std::vector<Var> scalars = {};  // further parameters, passed by value; stages may use them
 };
 
-// ---- kernels
+// ---- statements
+
+enum class LoopKind : uint8_t { serial, parallel, vector, unrolled };
 
 struct For {
   Var var;
@@ -358,6 +357,8 @@ Stmt let(Var var, Expr value, Stmt body);
 Stmt allocate(Buffer buffer, Stmt body);
 Stmt if_then(Expr condition, Stmt then_body, Stmt else_body = nullptr);  // null if both bodies are
 Stmt require(Expr condition, Status status);
+
+// ---- kernels
 
 enum class Access : uint8_t { read, write, scratch };
 

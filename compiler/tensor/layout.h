@@ -28,8 +28,8 @@ Layout explicit_layout(Layout, const Shape& logical);
 bool has_halo(const Layout::Part&, const Dim& extent);
 bool has_halo(const Layout&, const Shape& logical);
 
-// The number of elements before the first index of an axis, and after its last index, that are read or stored. A
-// negative number: so many elements at this end of the axis are not read.
+// The number of elements before the first index of an axis, and after its last index, that are read or stored. -n:
+// the n elements at this end of the axis are not read.
 struct Halo {
   int64_t before = 0, after = 0;
 };

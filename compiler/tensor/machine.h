@@ -38,8 +38,9 @@ struct Machine {
   // one load, and each row of a register tile holds such a vector.
   bool multiplies_by_lane = false;
   ByteProducts byte_products = ByteProducts::none;
-  // FMA latency in cycles times FMA units: independent accumulators that keep the units busy. Two units of four cycles
-  // are what x86 has had since Skylake and Zen 2, and ARM's large cores since the Cortex-A76.
+  // Independent accumulators that keep the FMA units busy: the FMA latency in cycles times the number of units. Two
+  // units of four cycles are what x86 has had since Skylake and Zen 3, and ARM's large cores since the Cortex-A76.
+  int fma_latency = 4;
   int accumulators_in_flight = 8;
 
   // Vector registers beside accumulators and factors. Without FMA, product_registers hold products that wait to be
@@ -67,6 +68,8 @@ struct Machine {
 
   // ---- register tiles of contractions
 
+  // Least N of a contraction's panels. With a smaller N, most lanes of a vector of N are wasted.
+  int64_t min_n_of_contraction = 4;
   // Cost of a register tile for each K index besides its products, in multiply-adds of one vector: the loads of the
   // factors, and the address arithmetic of each image row but the first.
   double tile_overhead = 1.5, tile_row_overhead = 0.25;
@@ -75,8 +78,16 @@ struct Machine {
   // Least K for which elements have several accumulators, if there are fewer elements than accumulators in flight. An
   // estimate: at K = 300 and 512 the speedup is 1.1 to 1.8, and the sum of the accumulators costs a few additions.
   int64_t min_k_of_split_sums = 64;
-  int64_t k_unroll = 4;            // K indices between two branches; divides channel_block
+  int64_t k_unroll = 4;  // K indices between two branches; divides channel_block
+  // Least number of unrolled blocks of K. A shorter loop over K, such as that over the taps of a row or the channels of
+  // the input image, is not unrolled.
+  int64_t min_unrolled_blocks = 4;
   int64_t tiles_per_m_block = 16;  // register tiles that reuse the operands read for an M block
+  // An image of at most so many M blocks is computed panel by panel, each over the whole image.
+  int64_t max_uncut_m_blocks = 2;
+  // Rows of the blocks into which a symbolic number of rows (M) is cut; each size divides the one before. 64 rows are
+  // several register tiles, which reuse each panel; the smaller blocks are for the remaining rows.
+  std::array<int64_t, 4> row_block_sizes = {64, 16, 4, 1};
 
   // ---- packed panels and blocking of contractions
 
@@ -112,13 +123,30 @@ struct Machine {
   // Cost of transforming one point of one channel's tile, in float32 operations; mostly loads and stores.
   double winograd_transform_cost = 40;
   // Bytes of the transformed input tiles of one block and the products of one panel. Every block reads all weights
-  // again, so a block may exceed the second-level cache by a quarter.
+  // again, so a block may exceed the second-level cache by a quarter. Measured with a second-level cache of 1 MiB; the
+  // same for all CPUs.
   int64_t winograd_block_bytes = 5 << 18;
+  // Least number of tiles per thread for which threads share the tiles although the weights do not stay in a thread's
+  // cache: the weights that a thread reads are then used for several tiles.
+  int64_t min_winograd_tiles_per_thread = 8;
 
   // ---- window reductions and elementwise loops
 
   int64_t max_unrolled_updates = 256;  // accumulator updates in straight-line code; bounds the size of the code
-  int64_t elementwise_chunk = 4096;    // elements of a vector loop that threads share in chunks
+  // Vector registers of a window reduction for the elements that neighbouring results share.
+  int64_t shared_element_registers = 3;
+  // Most neighbouring results of a tile with several channel blocks. More results are enough independent accumulators
+  // with one block.
+  int64_t max_results_of_several_blocks = 3;
+  // Bounds of a register tile over a dense image: indices of the unrolled axis, and vectors of the row. Their
+  // product, 32 accumulators, fills the largest register file.
+  int64_t max_unrolled_indices = 8, max_row_vectors = 4;
+  // Largest distance in elements of neighbouring lanes of a load along the row of a dense image. The code generator
+  // loads such vectors and shuffles them; a larger distance needs a gather.
+  int64_t max_lane_stride = 3;
+  // Elements of the chunks of a vector loop that threads share, and the least number of chunks: a shorter loop takes
+  // about as long as a fork.
+  int64_t elementwise_chunk = 4096, min_elementwise_chunks = 4;
   // Accumulators of a reduction along a row, each a vector. An addition takes four cycles, in which a core with vectors
   // of 64 bytes loads four.
   int64_t row_accumulators = 4;
@@ -143,7 +171,8 @@ struct Machine {
 
   int lanes(int element_bits) const { return vector_bytes * 8 / element_bits; }
 
-  // Least size of operands that are prefetched, in bytes; smaller ones mostly stay in the first-level cache.
+  // Least size of operands that are prefetched, in bytes. The hardware prefetchers find smaller ones in the
+  // second-level cache in time.
   int64_t prefetch_threshold() const { return 4 * l1_bytes; }
   int64_t max_row_scratch() const { return l1_bytes / 8; }  // bytes of a row of scratch that is kept on the stack
   int64_t l2_budget() const { return l2_bytes / 2; }        // bytes of an operand that stays cached while others stream

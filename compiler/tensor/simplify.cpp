@@ -389,4 +389,8 @@ std::optional<Range> range_of(const Expr& e, const Ranges& ranges) {
 Expr simplify(const Expr& e, const Ranges& ranges) { return Simplifier(ranges)(e); }
 Stmt simplify(const Stmt& s, const Ranges& ranges) { return Simplifier(ranges)(s); }
 
+std::optional<int64_t> stride_along(const Expr& index, const Var& v) {
+  return constant_integer(simplify(substitute(index, {{v, Expr(v) + Expr(1)}}) - index));
+}
+
 }  // namespace dlcc::tensor

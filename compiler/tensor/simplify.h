@@ -29,4 +29,7 @@ Expr simplify(const Expr&, const Ranges& = {});
 // taken, requirements that always hold, and loops of extent 0 or 1.
 Stmt simplify(const Stmt&, const Ranges& = {});
 
+// The change of an index when the variable grows by one; empty if it is not constant.
+std::optional<int64_t> stride_along(const Expr& index, const Var&);
+
 }  // namespace dlcc::tensor

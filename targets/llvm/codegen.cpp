@@ -40,7 +40,8 @@ void set_cpu(llvm::Function& function, const CodeLevel& level) {
   function.addFnAttr("target-cpu", level.cpu);
   if (!level.tune_cpu.empty()) function.addFnAttr("tune-cpu", level.tune_cpu);
   if (!level.features.empty()) function.addFnAttr("target-features", level.features);
-  if (level.machine.vector_bytes >= 64) function.addFnAttr("prefer-vector-width", "512");
+  if (level.preferred_vector_bits > 0)
+    function.addFnAttr("prefer-vector-width", std::to_string(level.preferred_vector_bits));
 }
 
 // LLVM's passes from IR to machine code, with two changes. Loop strength reduction and the pass that prepares for it

@@ -6,15 +6,6 @@ namespace dlcc::targets {
 
 namespace {
 
-llvm::Constant* string_constant(llvm::Module& module, const std::string& text) {
-  auto* data = llvm::ConstantDataArray::getString(module.getContext(), text);
-  auto* global =
-      new llvm::GlobalVariable(module, data->getType(), true, llvm::GlobalValue::PrivateLinkage, data, "text");
-  global->setUnnamedAddr(llvm::GlobalValue::UnnamedAddr::Global);
-  global->setAlignment(llvm::Align(1));
-  return global;
-}
-
 class DescriptionEmitter {
  public:
   DescriptionEmitter(llvm::Module& module, const ModelParts& parts)

@@ -283,6 +283,14 @@ class EntryEmitter {
 
 }  // namespace
 
+llvm::Constant* string_constant(llvm::Module& module, const std::string& text, const std::string& name) {
+  auto* data = llvm::ConstantDataArray::getString(module.getContext(), text);
+  auto* global = new llvm::GlobalVariable(module, data->getType(), true, llvm::GlobalValue::PrivateLinkage, data, name);
+  global->setUnnamedAddr(llvm::GlobalValue::UnnamedAddr::Global);
+  global->setAlignment(llvm::Align(1));
+  return global;
+}
+
 std::string kernel_symbol(const ModelParts& parts, size_t kernel, const CodeLevel& level) {
   std::string name = parts.text ? emit::c_identifier(parts.program.kernels[kernel].name) + "_" : "";
   return fmt::format("{}_k{}_{}{}", parts.interface.prefix, kernel, name, level_suffix(level));

@@ -28,6 +28,9 @@ enum class ContextMember : unsigned { executor, profiler, heap, heap_bytes, weig
 // Loads a member; `type` has 8 bytes.
 llvm::Value* load_member(llvm::IRBuilder<>&, llvm::Type* type, llvm::Value* context, ContextMember);
 
+// A private constant with the text and a zero after it.
+llvm::Constant* string_constant(llvm::Module&, const std::string& text, const std::string& name = "text");
+
 struct ModelParts {
   const lower::Program& program;
   const lower::StoragePlan& plan;

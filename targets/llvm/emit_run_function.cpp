@@ -234,12 +234,7 @@ class RunFunctionEmitter {
   llvm::Constant* node_name(const std::string& node) {
     std::string symbol = fmt::format("{}_node{}", parts_.interface.prefix, step_);
     if (auto* existing = module_.getNamedGlobal(symbol)) return existing;
-    auto* text = llvm::ConstantDataArray::getString(module_.getContext(), node);
-    auto* global =
-        new llvm::GlobalVariable(module_, text->getType(), true, llvm::GlobalValue::PrivateLinkage, text, symbol);
-    global->setUnnamedAddr(llvm::GlobalValue::UnnamedAddr::Global);
-    global->setAlignment(llvm::Align(1));
-    return global;
+    return string_constant(module_, node, symbol);
   }
 
   // ---- control

@@ -6,7 +6,7 @@
 
 namespace dlcc::targets {
 
-// Runs SROA, EarlyCSE, InstCombine and SimplifyCFG. Loops are already interchanged, unrolled, vectorised and strength
+// Runs SROA, EarlyCSE, InstCombine and SimplifyCFG. Loops are already interchanged, unrolled, vectorized and strength
 // reduced (emit_address.cpp). No pass moves loads: LICM, or GVN across stores, would keep a tile's operands in
 // registers that its accumulators need.
 void optimize(llvm::Module&, llvm::TargetMachine&);

@@ -127,8 +127,8 @@ class LoopAnalysis {
   bool out_of_reach(const Expr& a, const Expr& b) const {
     auto extent = constant_integer(loop_.extent), distance = constant_integer(simplify(a - b));
     if (!extent || !distance) return false;
-    auto step = constant_integer(simplify(substitute(a, {{loop_.var, Expr(loop_.var) + 1}}) - a));
-    return step && *step != 0 && std::abs(*distance) >= std::abs(*step) * *extent;
+    auto stride = stride_along(a, loop_.var);
+    return stride && *stride != 0 && std::abs(*distance) >= std::abs(*stride) * *extent;
   }
 
   const For& loop_;

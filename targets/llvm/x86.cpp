@@ -14,7 +14,7 @@ using tensor::ByteProducts;
 // Lake, LLVM spills accumulators of full-size register tiles. Machine balance: one core of an Emerald Rapids computes
 // 184 to 230 GFLOP/s with AVX-512 and reads 11.6 GB/s. That is the highest balance measured; an object for all CPUs
 // should not wait for weights on any of them. AVX2 computes half as much, but ResNets are 2 % slower with a balance of
-// 10 than with 16. Second-level caches: those of the first CPUs of each level, Nehalem, Zen and Skylake-AVX512.
+// 10 than with 16. Second-level caches: those of typical CPUs of each level, Nehalem, Zen and Skylake-AVX512.
 CodeLevel v2() {
   return {"x86-64-v2",
           "x86-64-v2",
@@ -38,16 +38,18 @@ CodeLevel v3() {
            .l2_bytes = 512 << 10}};
 }
 CodeLevel v4() {
-  return {"x86-64-v4",
-          "x86-64-v4",
-          "sapphirerapids",
-          "",
-          {.vector_bytes = 64,
-           .vector_registers = 32,
-           .has_fma = true,
-           .byte_products = ByteProducts::pairs,
-           .l2_bytes = 1 << 20,
-           .machine_balance = 16}};
+  CodeLevel level = {"x86-64-v4",
+                     "x86-64-v4",
+                     "sapphirerapids",
+                     "",
+                     {.vector_bytes = 64,
+                      .vector_registers = 32,
+                      .has_fma = true,
+                      .byte_products = ByteProducts::pairs,
+                      .l2_bytes = 1 << 20,
+                      .machine_balance = 16}};
+  level.preferred_vector_bits = 512;
+  return level;
 }
 
 // Level v4 on CPUs with VNNI: Cascade Lake, Zen 4 and later ones.

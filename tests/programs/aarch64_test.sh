@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The digit classifier, compiled for AArch64, runs under emulation and recognises its samples. Outlined loop nests save x9,
+# The digit classifier, compiled for AArch64, runs under emulation and recognizes its samples. Outlined loop nests save x9,
 # the register with which LLVM aligns their stack.
 # aarch64_test.sh DLCC SOURCE_FOLDER WORK_FOLDER; exit status 77 (skipped) without a cross compiler or the emulator.
 set -euo pipefail
@@ -15,7 +15,7 @@ for image in sheared_4 blurred_9; do
   digit=${image##*_}
   qemu-aarch64 "$work/digits" "$source/examples/digits/$image.pgm" > "$work/out"
   grep -q "^> *$digit " "$work/out"
-  echo "recognised: $image"
+  echo "recognized: $image"
 done
 
 # Scalars, whose shapes in the description of the model have no elements.

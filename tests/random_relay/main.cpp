@@ -81,8 +81,7 @@ Module run_pass(Module module, const std::string& name) {
   throw Failure{"no pass " + name};
 }
 
-// ---- one program
-// ------------------------------------------------------------------------------------------------------
+// ---- one program ----------------------------------------------------------------------------------------------------
 
 // Removes the types of local functions that are not generic, and of variables.
 void remove_types(Block& block) {

@@ -72,6 +72,23 @@ class Network {
     return {bind("concatenate(({}, {}), axis=1)", x.name, y.name), x.channels + y.channels};
   }
 
+  // The image in unsigned bytes, and back.
+  Image quantize(const Image& x) { return {bind("cast(round({} * 40f + 100f), dtype=\"uint8\")", x.name), x.channels}; }
+  Image dequantize(const Image& x) { return {bind("cast({}, dtype=\"float32\") * 0.02f", x.name), x.channels}; }
+
+  // A convolution of unsigned data and signed weights, both bytes. The sums in int32 and their bias are requantized to
+  // unsigned bytes, so that about half of the results are 0, as behind a rectifier.
+  Image byte_conv(const Image& x, const Conv& c) {
+    const int64_t in_group = x.channels / c.groups, k = in_group * c.taps * c.taps;
+    const std::string sums = bind(
+        "nn.conv2d({}, {}, strides=[{}, {}], padding=[{}, {}], groups={}, out_dtype=\"int32\")", x.name,
+        byte_constant({c.channels, in_group, c.taps, c.taps}), c.stride, c.stride, c.taps / 2, c.taps / 2, c.groups);
+    const std::string bias = bind("cast({}, dtype=\"int32\")", byte_constant({c.channels, 1, 1}));
+    const double scale = 0.01 / std::sqrt(static_cast<double>(k));
+    return {bind("cast(round(cast({} + {}, dtype=\"float32\") * {:.6f}f), dtype=\"uint8\")", sums, bias, scale),
+            c.channels};
+  }
+
   // The classifier: means over the image, a product, a bias.
   void classify(const Image& x, int64_t classes) {
     std::string flat = bind("nn.batch_flatten({})", mean(x).name);
@@ -118,6 +135,13 @@ class Network {
 
   std::string constant(const std::vector<int64_t>& shape, double center, double radius) {
     constants_.push_back(numbers(shape, center, radius));
+    return fmt::format("meta[relay.Constant][{}]", constants_.size() - 1);
+  }
+
+  std::string byte_constant(const std::vector<int64_t>& shape) {
+    std::vector<int8_t> values(static_cast<size_t>(product(shape_of(shape)).value()));
+    for (int8_t& v : values) v = static_cast<int8_t>(static_cast<int64_t>(random_() % 255) - 127);
+    constants_.push_back(Constant::of(dtype::i8, shape, values));
     return fmt::format("meta[relay.Constant][{}]", constants_.size() - 1);
   }
 
@@ -193,6 +217,17 @@ Network recurrent() {
   return n;
 }
 
+// A quantized network: dense and depthwise convolutions of bytes, of channels that fill blocks and that do not.
+Network quantized() {
+  Network n(6);
+  Image x = n.byte_conv(n.quantize(n.input(3, 32)), {.channels = 32, .taps = 3, .stride = 2});
+  x = n.byte_conv(x, {.channels = 48});
+  x = n.byte_conv(x, {.channels = 48, .taps = 3, .groups = 48});
+  x = n.byte_conv(x, {.channels = 40, .taps = 3, .stride = 2});
+  n.classify(n.dequantize(n.byte_conv(x, {.channels = 20})), 10);
+  return n;
+}
+
 bool write(const fs::path& folder, Network network, Diagnostics& diagnostics) {
   std::string text = network.text();
   auto module = frontends::import_relay(text, {}, diagnostics);
@@ -216,11 +251,9 @@ bool write(const fs::path& folder, Network network, Diagnostics& diagnostics) {
 
 int main(int argc, char** argv) {
   if (argc != 2) return std::fprintf(stderr, "usage: make_networks FOLDER\n"), 2;
-  const std::pair<const char*, Network (*)()> networks[] = {{"resnet", resnet},
-                                                            {"mobilenet", mobilenet},
-                                                            {"densenet", densenet},
-                                                            {"groups", groups},
-                                                            {"recurrent", recurrent}};
+  const std::pair<const char*, Network (*)()> networks[] = {{"resnet", resnet},       {"mobilenet", mobilenet},
+                                                            {"densenet", densenet},   {"groups", groups},
+                                                            {"recurrent", recurrent}, {"quantized", quantized}};
   Diagnostics diagnostics;
   for (auto [name, make] : networks) {
     if (write(fs::path(argv[1]) / name, make(), diagnostics)) continue;

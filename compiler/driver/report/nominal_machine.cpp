@@ -5,10 +5,10 @@
 namespace dlcc::driver {
 
 NominalMachine nominal_machine(const targets::Target& target, int threads) {
-  constexpr int fma_latency = 4, float_bits = 32;
+  constexpr int float_bits = 32;
   const targets::CodeLevel& level = target.levels.back();
   NominalMachine m{.cpu_level = level.name, .cores = threads};
-  int units = level.machine.accumulators_in_flight / fma_latency;
+  int units = level.machine.accumulators_in_flight / level.machine.fma_latency;
   m.flops_per_cycle = level.machine.lanes(float_bits) * units * (level.machine.has_fma ? 2 : 1);
   m.flops_per_second = m.cores * m.clock_hz * m.flops_per_cycle;
   m.bytes_per_second = m.flops_per_second / level.machine.machine_balance;

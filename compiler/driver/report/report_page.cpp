@@ -17,8 +17,8 @@ std::string dump(const nlohmann::json& report, int indent) {
 }  // namespace
 
 std::string report_page(const nlohmann::json& report) {
-  constexpr std::string_view page = page_template, place = "REPORT_DATA";
-  constexpr size_t at = page.find(place);
+  constexpr std::string_view page = page_template, placeholder = "REPORT_DATA";
+  constexpr size_t at = page.find(placeholder);
   static_assert(at != std::string_view::npos);
   std::string text(page.substr(0, at));
   // In JSON a '<' is part of a string. Escaped, no string can end the script element.
@@ -27,7 +27,7 @@ std::string report_page(const nlohmann::json& report) {
       text += "\\u003c";
     else
       text += c;
-  return text += page.substr(at + place.size());
+  return text += page.substr(at + placeholder.size());
 }
 
 std::string report_text(const std::string& path, const nlohmann::json& report) {

@@ -43,19 +43,19 @@ Checked<std::vector<Window>> make_windows(const std::vector<int64_t>& size, cons
 }
 
 Checked<Dim> window_count(const Dim& extent, const Window& w, bool ceil, int axis) {
-  const Dim room = extent + Dim(w.before + w.after - w.reach());
+  const Dim room = extent + Dim(w.before + w.after - w.dilated_size());
   const Dim last_begin = floor_div(extent + Dim(w.before - 1), Dim(w.stride));
   const Dim count = ceil ? min(floor_div(room + Dim(w.stride - 1), Dim(w.stride)), last_begin) + Dim(1)
                          : floor_div(room, Dim(w.stride)) + Dim(1);
   if (!provably_lt(count, 1)) return count;
   return shape_error(
-      fmt::format("the window reaches over {} elements of spatial axis {}, but the padded data has only {}", w.reach(),
-                  axis, (extent + Dim(w.before + w.after)).str()));
+      fmt::format("the window reaches over {} elements of spatial axis {}, but the padded data has only {}",
+                  w.dilated_size(), axis, (extent + Dim(w.before + w.after)).str()));
 }
 
 bool always_inside(const Dim& extent, const Dim& count, const Window& w, bool ceil) {
   if (w.before != 0) return false;
-  return (w.after == 0 && !ceil) || provably_le((count - Dim(1)) * Dim(w.stride) + Dim(w.reach()), extent);
+  return (w.after == 0 && !ceil) || provably_le((count - Dim(1)) * Dim(w.stride) + Dim(w.dilated_size()), extent);
 }
 
 TapRange taps_between(const Window& w, Expr window, Expr low, Expr high) {

@@ -11,7 +11,7 @@ namespace dlcc::relay {
 struct Window {
   int64_t size, stride, dilation, before, after;
 
-  int64_t reach() const { return (size - 1) * dilation + 1; }
+  int64_t dilated_size() const { return (size - 1) * dilation + 1; }
   Expr position(Expr window, Expr tap) const;
 };
 

@@ -20,8 +20,8 @@ struct Reduction {
   const char* summary;
   const TypeClass& types;
   tensor::Reducer (*reducer)(DType);
-  bool divide = false;         // by the number of reduced elements
-  bool log_of_powers = false;  // the logarithm of the sum of e^x
+  bool divide = false;       // by the number of reduced elements
+  bool log_sum_exp = false;  // the logarithm of the sum of e^x
 };
 
 const Reduction all_reductions[] = {
@@ -95,8 +95,8 @@ Expr means_one_of(const std::vector<Mask>& masks, const Tensor& axes, int rank, 
 
 // m + log(sum(e^(x - m))) for the largest element m, so that no finite element overflows. Where m is infinite or NaN, 0
 // takes its place. Gives the shape and the elements of the result.
-std::pair<Shape, tensor::Point> log_of_powers(Definition& d, const Tensor& x, const Mask& mask, bool keepdims,
-                                              DType type) {
+std::pair<Shape, tensor::Point> log_sum_exp(Definition& d, const Tensor& x, const Mask& mask, bool keepdims,
+                                            DType type) {
   Shape extents = extents_of(x.shape(), mask), shape = reduced_shape(x.shape(), mask, keepdims);
   if (extents.empty()) return {shape, [=](Index i) { return x(i); }};
   auto element = [=](Index i, Index r) { return x(merge_index(mask, keepdims, i, r)); };
@@ -112,8 +112,8 @@ std::pair<Shape, tensor::Point> log_of_powers(Definition& d, const Tensor& x, co
 
 // The reduction of the axes of one mask, as an intermediate.
 Tensor reduce(Definition& d, const Tensor& x, const Mask& mask, const Reduction& f, bool keepdims, DType type) {
-  if (f.log_of_powers) {
-    auto [shape, value] = log_of_powers(d, x, mask, keepdims, type);
+  if (f.log_sum_exp) {
+    auto [shape, value] = log_sum_exp(d, x, mask, keepdims, type);
     return d.compute("logarithm", type, shape, value);
   }
   Shape extents = extents_of(x.shape(), mask), shape = reduced_shape(x.shape(), mask, keepdims);
@@ -125,8 +125,8 @@ Tensor reduce(Definition& d, const Tensor& x, const Mask& mask, const Reduction&
 
 // The reduction of the axes of one mask, as the result.
 void define_result(Definition& d, const Tensor& x, const Mask& mask, const Reduction& f, bool keepdims, DType type) {
-  if (!f.log_of_powers) return define_reduction(d, x, mask, keepdims, f.reducer(type), f.divide);
-  auto [shape, value] = log_of_powers(d, x, mask, keepdims, type);
+  if (!f.log_sum_exp) return define_reduction(d, x, mask, keepdims, f.reducer(type), f.divide);
+  auto [shape, value] = log_sum_exp(d, x, mask, keepdims, type);
   d.result("result", x.type(), shape, value);
 }
 
@@ -188,7 +188,7 @@ void reductions(OperatorTable& table) {
         .type = [&f](const ReduceAttrs& a, const Operands& in) { return type_of_reduction(f, a, in); },
         .compute_as = [&f](const ReduceAttrs& a, const Operands& in,
                            const Shape& result) { return define(f, a, in, result); },
-        .tolerance = f.log_of_powers ? 2e-6 : 0,
+        .tolerance = f.log_sum_exp ? 2e-6 : 0,
     });
   }
 }

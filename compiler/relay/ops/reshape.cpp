@@ -1,5 +1,5 @@
 // reshape: the same elements in the same order under another shape. The definition is an index map, so that it is
-// recognised as a view.
+// recognized as a view.
 #include <algorithm>
 
 #include "relay/op_support/indices.h"

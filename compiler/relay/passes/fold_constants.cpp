@@ -14,9 +14,10 @@ namespace dlcc::relay {
 
 namespace {
 
-constexpr int64_t always_stored =
-    64 << 10;                 // results of at most this many bytes are folded whatever the operands' size
-constexpr int64_t tiny = 64;  // elements of a result that is computed from shapes only
+// Results of at most so many bytes are folded whatever the operands' size.
+constexpr int64_t always_stored = 64 << 10;
+// Most elements of a result that is computed from shapes only.
+constexpr int64_t max_shape_elements = 64;
 
 class Folder {
  public:
@@ -154,7 +155,7 @@ class Folder {
       result_bytes += storage_bytes(t->dtype, *count);
     }
     if (result_bytes > std::max(always_stored, 2 * operand_bytes)) return std::nullopt;
-    if (!constant && result_count > tiny) return std::nullopt;
+    if (!constant && result_count > max_shape_elements) return std::nullopt;
     return run_definition(define(), args);
   }
 

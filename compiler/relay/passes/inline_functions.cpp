@@ -47,10 +47,7 @@ class Inliner {
     for (auto& [name, f] : module.functions) {
       for (const std::string& callee : globals_in(f.body)) ++references_[callee];
       for_each_type(f, [&](Type& type) {
-        for_each_symbol(type, [&](const Symbol& s) {
-          if (s.name.size() > 1 && s.name.size() < 9 && s.name[0] == '?')
-            next_size_ = std::max(next_size_, 1 + std::atoi(s.name.c_str() + 1));
-        });
+        for_each_symbol(type, [&](const Symbol& s) { next_size_ = std::max(next_size_, 1 + number_of(s)); });
       });
     }
   }

@@ -137,10 +137,7 @@ class Monomorphizer {
     int largest = 0;
     for (auto& [name, f] : module_.functions)
       for_each_type(f, [&](Type& type) {
-        for_each_symbol(type, [&](const Symbol& s) {
-          if (s.name.size() > 1 && s.name.size() < 9 && s.name[0] == '?')
-            largest = std::max(largest, std::atoi(s.name.c_str() + 1));
-        });
+        for_each_symbol(type, [&](const Symbol& s) { largest = std::max(largest, number_of(s)); });
       });
     return largest;
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "shape/typical_sizes.h"
 #include "support/integers.h"
 #include "tensor/intrinsic.h"
 #include "tensor/simplify.h"

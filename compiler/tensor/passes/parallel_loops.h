@@ -7,13 +7,11 @@
 
 namespace dlcc::tensor {
 
-constexpr int64_t typical_size = 64;  // the value of every symbol in estimates
-
 // Makes parallel loops serial, except those whose estimated time on `threads` threads, a fork and a join included, is
 // less than on one. At most one loop of a nest stays parallel: the one of the least estimated time, or two perfectly
 // nested loops collapsed into one. Each thread gets an equal, contiguous share of the iterations. A loop that uses a
 // buffer allocated around it becomes serial. For a loop of symbolic extent, the estimate uses its extent at typical
-// sizes. No pass that changes loops may follow. With `threads` 1 all become serial.
+// sizes (shape/typical_sizes.h). No pass that changes loops may follow. With `threads` 1 all become serial.
 Stmt choose_parallel_loops(const Stmt&, int threads, const Machine&);
 
 // The number of tasks, each of consecutive iterations, of a parallel loop of `extent` iterations: a multiple of

@@ -8,6 +8,7 @@
 #include "tensor/schedules/contraction_tile.h"
 #include "tensor/schedules/loops.h"
 #include "tensor/schedules/row_tiles.h"
+#include "tensor/schedules/sizes.h"
 #include "tensor/visit.h"
 
 namespace dlcc::tensor {
@@ -120,7 +121,7 @@ class Scheduler {
 
   bool prefers_m_blocking(const Area& image) const {
     int64_t n = extent(plan_.n_axis), pixels = image.tall * image.wide;
-    bool several = n > plan_.panel_width && pixels > 2 * pixels_of_m_block();
+    bool several = n > plan_.panel_width && pixels > machine_.max_uncut_m_blocks * pixels_of_m_block();
     int64_t data = bytes_of(tile_.data_read()), weights = bytes_of(plan_.contraction.weights.buffer);
     int64_t panels = ceil_div(n, plan_.panel_width);
     int64_t weight_reads = weights > machine_.l2_budget() ? ceil_div(pixels, pixels_of_m_block()) : 1;
@@ -161,12 +162,12 @@ class Scheduler {
       return tiles(at, area, [&](const Tile& t) { return tile_.add_partial_sums(at, t, range, total); });
     };
     int64_t whole = k_loops_.blocks() / blocks, left = k_loops_.blocks() % blocks;
-    Var part = make_var("part");
-    Stmt whole_parts = for_loop(part, whole, LoopKind::serial, add({Expr(part) * Expr(blocks), blocks, false}));
-    Stmt last_part = left > 0 || k_loops_.has_rest() ? add({Expr(whole * blocks), left, true}) : nullptr;
+    Var range = make_var("k_range");
+    Stmt whole_ranges = for_loop(range, whole, LoopKind::serial, add({Expr(range) * Expr(blocks), blocks, false}));
+    Stmt last_range = left > 0 || k_loops_.has_rest() ? add({Expr(whole * blocks), left, true}) : nullptr;
     Stmt stores =
         tiles(at, area, [&](const Tile& t) { return tile_.store_tile(at, t, total, t.top_here, t.left_here); });
-    return allocate(total, sequence({cleared(total), whole_parts, last_part, stores}));
+    return allocate(total, sequence({cleared(total), whole_ranges, last_range, stores}));
   }
 
   static Stmt cleared(const Buffer& b) {

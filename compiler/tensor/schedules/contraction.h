@@ -17,13 +17,13 @@
 //
 //   for batch: parallel M block: parallel panel: parallel tile of the block: ..
 //
-// K-blocking, for panels above Machine::l2_reuse_limit and for accuracy: K is divided into parts of several K blocks.
-// The partial sums of each part are added to `total`, a buffer of one M block and one panel. The epilogue then runs
-// over `total`.
+// K-blocking, for panels of at least Machine::l2_reuse_limit (half of it for few tiles) and for accuracy: several K
+// blocks, a range of K, are multiplied at a time into `acc`, whose partial sums are added to `total`, a buffer of one M
+// block and one panel. The epilogue then runs over `total`.
 //
 //   parallel panel: parallel M block:
 //     total = 0
-//     for part of K: for tile: acc = sums over the part; total += acc
+//     for range of K: for tile: acc = sums over the range; total += acc
 //     for tile: result = epilogue(total)
 //
 // Weights are packed as [axes without K] [N / panel_width] [K blocks, taps] [channels of a block] [panel_width]: a

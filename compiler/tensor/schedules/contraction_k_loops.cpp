@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "tensor/schedules/loops.h"
+#include "support/integers.h"
 
 namespace dlcc::tensor {
 
@@ -82,7 +82,7 @@ KLoops::NextWeights KLoops::next_weights(const KRange& k) const {
 // The number of unrolled blocks in `k` K indices. 0 for few K indices, such as the taps of a row or the channels of the
 // input image: their loop is not unrolled.
 int64_t KLoops::unrolled_blocks_in(int64_t k) const {
-  bool plain = plan_.blocked_k < 0 && k < 4 * machine_.k_unroll;
+  bool plain = plan_.blocked_k < 0 && k < machine_.min_unrolled_blocks * machine_.k_unroll;
   return plain ? 0 : k / machine_.k_unroll;
 }
 
@@ -123,7 +123,7 @@ Stmt KLoops::chunk(const Stmt& body, const Expr& base, int64_t count, const KChu
   int64_t unrolled_blocks = unrolled_blocks_in(count), k_unroll = machine_.k_unroll,
           rest = count - unrolled_blocks * k_unroll;
   int64_t together = plan_.k_interleave;
-  Var unrolled_block = make_var("step"), k = make_var("k"), last = make_var("k");
+  Var unrolled_block = make_var("unrolled_block"), k = make_var("k"), last = make_var("k");
   auto at = [&](const Expr& k_index, const Expr& in_block) {
     Substitution s = {{axis, k_index}};
     if (hooks.k_in_block) s[hooks.k_in_block] = in_block;

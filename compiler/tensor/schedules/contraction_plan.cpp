@@ -86,7 +86,7 @@ class Planner {
         if (innermost) break;
       }
     }
-    if (plan_.n_axis < 0 || extent(plan_.n_axis) < 4) return false;
+    if (plan_.n_axis < 0 || extent(plan_.n_axis) < machine_.min_n_of_contraction) return false;
     for (size_t k = 0; k < stage().axes.size(); ++k) {
       int axis = static_cast<int>(k);
       if (axis == plan_.n_axis) continue;
@@ -98,17 +98,24 @@ class Planner {
     return true;
   }
 
+  // The number of pixels: the product of the extents of the M axes.
+  Dim extent_of_m() const {
+    Dim m = 1;
+    for (int axis : plan_.m_axes) m = m * stage().axes[static_cast<size_t>(axis)].extent;
+    return m;
+  }
+
   bool pixels_share_cache_set() const {
     const Buffer& b = data().buffer;
     if (plan_.m_axes.empty() || !layout_of(b).is_dense() || !is_static(b->shape)) return false;
     const Axis& pixel = stage().axes[static_cast<size_t>(plan_.m_axes.back())];
-    Expr distance(0);
-    for (size_t d = 0; d < b->shape.size(); ++d)
-      distance = distance * Expr(b->shape[d]) +
-                 (substitute(data().indices[d], {{pixel.var, Expr(pixel.var) + Expr(1)}}) - data().indices[d]);
-    const auto elements = constant_integer(simplify(distance));
-    const int64_t bits_of_way = 8 * machine_.l1_way_bytes;
-    return elements && *elements != 0 && *elements * bits(b->type) % bits_of_way == 0;
+    int64_t distance = 0;  // of neighbouring pixels, in elements
+    for (size_t d = 0; d < b->shape.size(); ++d) {
+      const auto stride = stride_along(data().indices[d], pixel.var);
+      if (!stride) return false;
+      distance = distance * b->shape[d].value() + *stride;
+    }
+    return distance != 0 && distance * bits(b->type) % (8 * machine_.l1_way_bytes) == 0;
   }
 
   // Whether the register tile for panels of this width has more pixels than a cache set has lines. Fewer pixels have
@@ -122,8 +129,7 @@ class Planner {
   // threads share the panels, chooses the width for which the largest share of a thread is smallest.
   void choose_panel_width(int64_t n, bool may_end_within) {
     int64_t smallest = n + 1;
-    Dim m = 1;
-    for (int axis : plan_.m_axes) m = m * stage().axes[static_cast<size_t>(axis)].extent;
+    const Dim m = extent_of_m();
     bool has_few_pixels = m.is_constant() && m.value() <= machine_.max_m_of_shared_panels;
     int64_t sharers = has_few_pixels ? options_.threads : 1;
     plan_.panel_width = may_end_within && n > machine_.max_n_of_exact_panels ? machine_.panel_widths[0] : channel_block;
@@ -142,14 +148,7 @@ class Planner {
 
   // Finds the dimension of the weights whose index is the N axis; false unless exactly one has it.
   bool find_n_dim() {
-    const Var& n = stage().axes[static_cast<size_t>(plan_.n_axis)].var;
-    n_dim_ = -1;
-    for (size_t d = 0; d < weights().indices.size(); ++d) {
-      if (is_var(weights().indices[d], n) && n_dim_ < 0)
-        n_dim_ = static_cast<int>(d);
-      else if (uses(weights().indices[d], n))
-        return false;
-    }
+    n_dim_ = dimension_along(weights(), stage().axes[static_cast<size_t>(plan_.n_axis)].var).value_or(-1);
     return n_dim_ >= 0 && !weights().otherwise;
   }
 
@@ -159,10 +158,8 @@ class Planner {
     auto has_rows_of_k = [&](const Load& l) {
       return is_var(l.indices.back(), stage().reduction->axes.back().var) && layout_of(l.buffer).is_dense();
     };
-    Dim m = 1;
-    for (int axis : plan_.m_axes) m = m * stage().axes[static_cast<size_t>(axis)].extent;
-    return !is_constant(weights().buffer) && provably_le(m, machine_.max_m_of_dot_products) && has_rows_of_k(data()) &&
-           has_rows_of_k(weights());
+    return !is_constant(weights().buffer) && provably_le(extent_of_m(), machine_.max_m_of_dot_products) &&
+           has_rows_of_k(data()) && has_rows_of_k(weights());
   }
 
   void pad_data() {

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <utility>
 
+#include "support/integers.h"
 #include "tensor/byte_products.h"
 #include "tensor/layout.h"
-#include "tensor/schedules/loops.h"
+#include "tensor/schedules/row_reduction.h"
+#include "tensor/schedules/sizes.h"
 #include "tensor/simplify.h"
 #include "tensor/visit.h"
 

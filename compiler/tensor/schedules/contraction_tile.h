@@ -6,8 +6,8 @@
 //     acc[y, x, v, lane] += data[pixel(y, x), k] * panels[panel, k, offset + v * lanes + lane]
 //   result[pixel(y, x), n(v, lane)] = epilogue(acc[y, x, v, lane])
 //
-// With few elements in a tile, each multiply-add would wait for the one before it. Such a tile has several accumulators
-// for each element, partial[y, x, v, k % 4, lane], and adds them up after the loop over K.
+// With few elements in a tile, each multiply-add would wait for the one before it. Such a tile has two or four
+// accumulators for each element, partial[y, x, v, k % count, lane], and adds them up after the loop over K.
 #pragma once
 
 #include <functional>

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "tensor/schedules/loops.h"
+#include "tensor/schedules/row_reduction.h"
 #include "tensor/visit.h"
 
 namespace dlcc::tensor {
@@ -115,12 +116,12 @@ class StageScheduler {
   Stmt in_chunks(const Stmt& body, size_t loop) const {
     const int64_t chunk = machine_.elementwise_chunk;
     const Dim& extent = loops_.extents[loop];
-    const Dim whole = provably_lt(extent, 4 * chunk) ? Dim(0) : floor_div(extent, chunk);
+    const Dim whole = provably_lt(extent, machine_.min_elementwise_chunks * chunk) ? Dim(0) : floor_div(extent, chunk);
     const Dim rest = extent - whole * Dim(chunk);
-    Var p = make_var("piece");
+    Var c = make_var("chunk");
     Stmt chunks, last;
     if (whole != Dim(0))
-      chunks = for_loop(p, Expr(whole), LoopKind::parallel, vector_loops(body, loop, Expr(p) * Expr(chunk), chunk));
+      chunks = for_loop(c, Expr(whole), LoopKind::parallel, vector_loops(body, loop, Expr(c) * Expr(chunk), chunk));
     if (rest != Dim(0)) last = vector_loops(body, loop, Expr(whole) * Expr(chunk), rest);
     return sequence({chunks, last});
   }

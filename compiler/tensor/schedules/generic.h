@@ -3,6 +3,10 @@
 //
 //   parallel outer dimensions: vector innermost dimension: result[index] = value
 //
+// One-dimensional ones are divided into chunks, which threads share:
+//
+//   parallel chunk of Machine::elementwise_chunk: vector element: result[i] = value
+//
 // A stage with one element for each row, such as the mean of the row, can instead be scheduled for row fusion
 // (passes/fuse_rows.h), which puts it into the loop over the rows:
 //
@@ -18,7 +22,8 @@
 //   parallel dimensions:
 //     acc[u][lane] = identity
 //     for reduced axes, groups of vectors of the last one:
-//       unrolled u: acc[u][lane] = combine(acc[u][lane], value)     # Machine::row_accumulators, one for expensive values
+//       unrolled u: acc[u][lane] = combine(acc[u][lane], value)     # Machine::row_accumulators, one for expensive
+//       values
 //     result = all elements of acc combined                         # a tree reduction
 //
 // Operands are read as they are stored; nothing is packed.

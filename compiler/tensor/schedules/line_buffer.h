@@ -3,17 +3,17 @@
 // pooling. Both run over one row band and one panel of channels at a time, so that the intermediate image stays in the
 // cache and is never stored as a whole:
 //
-//   for batch: parallel worker: for (band, panel) in the worker's share:                   # a work item
+//   for batch: parallel worker: for (row band, panel) in the worker's share:               # a work item
 //     line_buffer[worker, channel of the panel, row, x] = contraction                       # rows_computed() rows
 //     line_buffer[worker, channel of the panel, row, x] = padding                           # rows outside the image
 //     result[channel, band * rows + row, x] = window reduction of line_buffer               # `rows` rows
 //
-// Neighbouring bands compute the window_height - stride rows that they share twice. The line buffer is stored in blocks
-// of 16 channels, with a halo of zeros along x if the padding is zero. The producer's weights are packed as in
+// Neighbouring row bands compute the window_height - stride rows that they share twice. The line buffer is stored in
+// blocks of 16 channels, with a halo of zeros along x if the padding is zero. The producer's weights are packed as in
 // contraction.h, the consumer's as in window_reduction.h.
 //
-// In an image of symbolic height or width, the number of rows of a band suits the typical size, and the rows of the
-// line buffer are filled one by one:
+// In an image of symbolic height or width, the number of rows of a row band suits the typical size, 224, and the rows
+// of the line buffer are filled one by one:
 //
 //   for row < rows_read():
 //     if the image has row `read + row`: line_buffer[worker, channel, row, x] = contraction, of one row
@@ -32,7 +32,8 @@
 
 namespace dlcc::tensor {
 
-// Decisions shared by all machines. A work item is one panel of one band.
+// Decisions shared by all machines. A work item is one panel of one row band; a band is a row
+// band below.
 struct LineBufferPlan {
   ContractionPlan producer;
   WindowReductionPlan consumer;

@@ -2,10 +2,11 @@
 // consumer see it, and the number of rows of a band.
 #include <algorithm>
 
+#include "support/integers.h"
 #include "tensor/index_facts.h"
 #include "tensor/layout.h"
 #include "tensor/schedules/line_buffer.h"
-#include "tensor/schedules/loops.h"
+#include "tensor/schedules/sizes.h"
 #include "tensor/schedules/winograd.h"
 #include "tensor/simplify.h"
 #include "tensor/slices.h"
@@ -104,7 +105,7 @@ class Planner {
 
   bool relate_rows(const Stage& stage, int axis, const Expr& index) {
     const Var& row = stage.axes[static_cast<size_t>(axis)].var;
-    auto stride = constant_integer(simplify(substitute(index, {{row, Expr(row) + Expr(1)}}) - index));
+    auto stride = stride_along(index, row);
     auto window = range_of(simplify(substitute(index, {{row, Expr(0)}})), ranges_of(stage));
     if (!stride || *stride < 1 || !window) return false;
     plan_.row_axis = axis;

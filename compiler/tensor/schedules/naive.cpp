@@ -4,7 +4,7 @@
 #include <set>
 
 #include "tensor/analysis.h"
-#include "tensor/schedules/loops.h"
+#include "tensor/schedules/sizes.h"
 #include "tensor/simplify.h"
 #include "tensor/verify.h"
 #include "tensor/visit.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "tensor/analysis.h"
-#include "tensor/schedules/loops.h"
+#include "tensor/schedules/sizes.h"
 #include "tensor/slices.h"
 #include "tensor/verify.h"
 #include "tensor/visit.h"

@@ -6,16 +6,13 @@
 #include "tensor/analysis.h"
 #include "tensor/passes/merge_axes.h"
 #include "tensor/schedules/contraction.h"
-#include "tensor/schedules/loops.h"
+#include "tensor/schedules/sizes.h"
 #include "tensor/slices.h"
 #include "tensor/verify.h"
 #include "tensor/visit.h"
 
 namespace dlcc::tensor {
 namespace {
-
-// Rows of a block, largest first; each size divides the one before.
-constexpr int64_t block_sizes[] = {64, 16, 4, 1};
 
 // The schedule of a block of `rows` rows.
 struct Block {
@@ -137,7 +134,7 @@ std::optional<ScheduledFunction> schedule_row_blocks(const ScheduleRequest& r) {
   merge_axes(whole.function, whole.layouts);
   std::vector<Block> blocks;
   std::optional<Slices> slices;
-  for (int64_t rows : block_sizes) {
+  for (int64_t rows : storage_machine(r.machines).row_block_sizes) {
     auto block = find_slices(whole.function, rows);
     if (!block || !is_product_of_rows(*block, r.constant)) return std::nullopt;
     ScheduleRequest of_block = whole;

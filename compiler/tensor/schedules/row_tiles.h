@@ -57,13 +57,13 @@ struct Tile {
 // Loops over blocks of about `pixels` pixels: whole rows, or parts of long rows.
 Stmt each_block(const Area&, int64_t pixels, const std::function<Stmt(const Area&)>& body);
 
-// Cuts an image of symbolic size into areas of at most `pixels` pixels. The image is cut into bands of columns: as many
-// of the largest width as fit, then at most one of half of it, of a quarter, .., of one column. A band is cut into
+// Cuts an image of symbolic size into areas of at most `pixels` pixels. The image is cut into column bands: as many of
+// the largest width as fit, then at most one of half of it, of a quarter, .., of one column. A column band is cut into
 // areas of as many rows as fit, then areas of single rows. With 14 pixels:
 //
-//   parallel band < floordiv(width, 14):   for row < height: 1 x 14 pixels
-//   if 7 <= rest of the columns:           for rows < floordiv(height, 2): 2 x 7 pixels;  the last row: 1 x 7 pixels
-//   ..                                     4 columns, 2 columns, 1 column
+//   parallel column band < floordiv(width, 14): for row < height: 1 x 14 pixels
+//   if 7 <= rest of the columns: for rows < floordiv(height, 2): 2 x 7 pixels;  the last row: 1 x 7 pixels
+//   ..                           4 columns, 2 columns, 1 column
 Stmt each_area(const Dim& height, const Dim& width, int64_t pixels, const std::function<Stmt(const Area&)>& body);
 
 // Loops over the tiles of cut_into_tiles.

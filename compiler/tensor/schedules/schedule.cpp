@@ -21,6 +21,7 @@
 #include "tensor/schedules/loops.h"
 #include "tensor/schedules/outer_axes.h"
 #include "tensor/schedules/row_blocks.h"
+#include "tensor/schedules/sizes.h"
 #include "tensor/schedules/statements.h"
 #include "tensor/schedules/symbolic_contraction.h"
 #include "tensor/schedules/tiled_reduction.h"
@@ -43,14 +44,14 @@ bool has_epilogue(const ReductionPlan& plan) {
 // The reductions of a function that are computed in register tiles, by their first stage. `layouts` gets the layouts of
 // their constants.
 std::map<size_t, ReductionPlan> plan_reductions(const TensorFunction& f, std::map<Buffer, Layout>& layouts,
-                                                const std::vector<bool>& constant) {
+                                                const std::vector<bool>& constant, const Machine& storage_machine) {
   std::map<size_t, ReductionPlan> reductions;
   for (size_t k = 0; k < f.stages.size(); ++k) {
     std::optional<ReductionPlan> plan;
     if (auto window = plan_window_reduction(f, k, layouts, constant)) {
       for (const auto& [buffer, layout] : window->constants) layouts[buffer] = layout;
       plan = std::move(*window);
-    } else if (auto tiled = plan_tiled_reduction(f, k, layouts)) {
+    } else if (auto tiled = plan_tiled_reduction(f, k, layouts, storage_machine)) {
       plan = std::move(*tiled);
     }
     if (!plan) continue;
@@ -161,7 +162,7 @@ Decision decide(const TensorFunction& f, std::map<Buffer, Layout>& layouts, cons
     };
     return d;
   }
-  const std::map<size_t, ReductionPlan> reductions = plan_reductions(f, layouts, constant);
+  const std::map<size_t, ReductionPlan> reductions = plan_reductions(f, layouts, constant, storage_machine);
   Decision d;
   for (size_t k = 0; k < f.stages.size(); ++k)
     for (const Buffer& b : f.stages[k].results)
@@ -238,6 +239,7 @@ ScheduledFunction schedule(ScheduleRequest r) {
     verify_after("schedule", kernel);
     Kernel& variant = result.variants.emplace_back(apply_layouts(kernel, layouts));
     if (machine.byte_products != ByteProducts::none) variant.body = tensorize(variant.body, byte_products());
+    verify_after("tensorize", variant);
   }
   for (size_t k = 0; k < f.params.size(); ++k) r.layouts[k] = layouts[f.params[k]];
   result.in_place = in_place_pairs(r, r.layouts);

@@ -7,21 +7,11 @@
 #include "tensor/schedules/contraction.h"
 #include "tensor/schedules/epilogue.h"
 #include "tensor/schedules/loops.h"
+#include "tensor/schedules/row_reduction.h"
 #include "tensor/visit.h"
 
 namespace dlcc::tensor {
 namespace {
-
-// The dimension of the weights whose index is the N axis; empty unless exactly one index uses N.
-std::optional<size_t> find_n_dim(const Load& weights, const Var& n) {
-  std::optional<size_t> found;
-  for (size_t d = 0; d < weights.indices.size(); ++d) {
-    if (!uses(weights.indices[d], n)) continue;
-    if (found || !is_var(weights.indices[d], n)) return std::nullopt;
-    found = d;
-  }
-  return found;
-}
 
 // The index in the panels of an element of the weights.
 std::vector<Expr> index_in_panels(const Buffer& panels, std::vector<Expr> index, size_t n_dim) {
@@ -61,7 +51,7 @@ class Scheduler {
         lanes_(std::max(1, machine.lanes(bits(stage_.values[0].type())))) {
     const RegisterTile tile = choose_register_tile(machine, lanes_, std::max(lanes_, machine.panel_widths[0]));
     rows_ = static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(tile.rows)));
-    columns_ = static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(tile.vectors))) * lanes_;
+    n_per_tile_ = static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(tile.vectors))) * lanes_;
   }
 
   Stmt run() const {
@@ -82,7 +72,7 @@ class Scheduler {
       return in_vectors(stage_.axes[m].extent, rows_, LoopKind::parallel,
                         [&](const Expr& top, int64_t tall) { return whole_vectors(top, tall, left, wide); });
     };
-    Stmt body = in_vectors(stage_.axes[n].extent, plan_.panels ? panel_width() : columns_, LoopKind::parallel,
+    Stmt body = in_vectors(stage_.axes[n].extent, plan_.panels ? panel_width() : n_per_tile_, LoopKind::parallel,
                            [&](const Expr& left, int64_t wide) { return each_tile(left, wide, rows); });
     for (size_t k = m; k-- > 0;)
       body = for_loop(stage_.axes[k].var, Expr(stage_.axes[k].extent), LoopKind::parallel, body);
@@ -123,12 +113,12 @@ class Scheduler {
 
   int64_t panel_width() const { return plan_.panels->shape.back().value(); }
 
-  // The columns [left, left + wide) in tiles of columns_, then one of the rest.
+  // The N indices [left, left + wide) in tiles of n_per_tile_, then one of the rest.
   Stmt each_tile(const Expr& left, int64_t wide, const std::function<Stmt(const Expr&, int64_t)>& tile) const {
-    const int64_t whole = wide / columns_, rest = wide % columns_;
+    const int64_t whole = wide / n_per_tile_, rest = wide % n_per_tile_;
     Var t = make_var("tile");
-    return sequence({for_loop(t, whole, LoopKind::parallel, tile(left + Expr(t) * Expr(columns_), columns_)),
-                     rest ? tile(left + Expr(whole * columns_), rest) : nullptr});
+    return sequence({for_loop(t, whole, LoopKind::parallel, tile(left + Expr(t) * Expr(n_per_tile_), n_per_tile_)),
+                     rest ? tile(left + Expr(whole * n_per_tile_), rest) : nullptr});
   }
 
   // The tall x wide results that begin at (top, left): a tile of whole vectors, then one of a shorter vector.
@@ -138,7 +128,7 @@ class Scheduler {
                      rest ? tile(top, tall, left + Expr(whole * lanes_), 1, rest) : nullptr});
   }
 
-  // A register tile: `tall` rows from `top` on, and `vectors` vectors of `lanes` columns from `left` on.
+  // A register tile: `tall` rows from `top` on, and `vectors` vectors of `lanes` N indices from `left` on.
   Stmt tile(const Expr& top, int64_t tall, const Expr& left, int64_t vectors, int64_t lanes) const {
     Var y = make_var("y"), v = make_var("v"), lane = make_var("lane");
     const std::vector<Expr> element = {y, v, lane};
@@ -166,7 +156,7 @@ class Scheduler {
   const Stage &stage_, &original_;
   Epilogue epilogue_;
   const Machine& machine_;
-  int64_t lanes_, rows_, columns_;
+  int64_t lanes_, rows_, n_per_tile_;
 };
 
 }  // namespace
@@ -182,14 +172,14 @@ std::optional<SymbolicContraction> plan_symbolic_contraction(const TensorFunctio
   if (stage.axes.size() < 2) return std::nullopt;
   const Load& weights = found->weights;
   const Var &m = stage.axes[stage.axes.size() - 2].var, &n = stage.axes.back().var;
-  const std::optional<size_t> n_dim = find_n_dim(weights, n);
-  const bool is_packed = n_dim && *n_dim + 1 != weights.indices.size();
-  if (!n_dim || uses(weights, m) || uses(found->data, n) || (is_packed && weights.otherwise)) return std::nullopt;
+  const int n_dim = dimension_along(weights, n).value_or(-1);
+  const bool is_packed = !std::cmp_equal(n_dim + 1, weights.indices.size());
+  if (n_dim < 0 || uses(weights, m) || uses(found->data, n) || (is_packed && weights.otherwise)) return std::nullopt;
   if (std::ranges::any_of(layouts, [](const auto& of) { return !of.second.is_dense(); })) return std::nullopt;
   for (const Stage& s : f.stages)
     if (!s.requirements.empty() || std::ranges::any_of(s.axes, [](const Axis& a) { return a.extent == Dim(0); }))
       return std::nullopt;
-  SymbolicContraction plan{*found, stage, {}, *n_dim, false};
+  SymbolicContraction plan{*found, stage, {}, static_cast<size_t>(n_dim), false};
   if (is_packed) pack_weights(plan, storage_machine.panel_widths[0]);
   return plan;
 }

@@ -1,4 +1,4 @@
-// The schedule of products whose columns (N), or whose K, are symbolic, such as those of attention: q[b, s, 64] times
+// The schedule of products whose N or K is symbolic, such as those of attention: q[b, s, 64] times
 // k[b, 64, s], and p[b, s, s] times v[b, s, 64]. Register tiles read both factors in place. M and N are strip-mined
 // into whole tiles and tiles of each smaller power of two; the loop over K has any extent:
 //
@@ -10,7 +10,7 @@
 //         result[m, n] = epilogue(acc)
 //
 // Weights of which N is not the innermost dimension, such as those of q[b, s, 64] times k[b, s, 64] transposed, are
-// packed before, in panels of `panel_width` columns. For a few rows of M, dot products of the factors as they are
+// packed before, in panels of `panel_width` N indices. For a few rows of M, dot products of the factors as they are
 // stored are faster than packing:
 //
 //   if M <= 4: parallel batch, n, m: result[m, n] = epilogue(sum over k, in vectors, of data[m, k] * weights[n, k])
@@ -29,9 +29,9 @@ namespace dlcc::tensor {
 
 struct SymbolicContraction {
   Contraction found;
-  Stage products;  // the stage of the contraction; reads `panels`, if there are any, in place of the weights
-  Buffer panels;   // scratch, [N / panel_width + 1, dimensions of the weights but N, panel_width]; null: not packed
-  size_t n_dim = 0;            // the dimension of the weights that is N
+  Stage products;    // the stage of the contraction; reads `panels`, if there are any, in place of the weights
+  Buffer panels;     // scratch, [N / panel_width + 1, dimensions of the weights but N, panel_width]; null: not packed
+  size_t n_dim = 0;  // the dimension of the weights that is N
   bool has_rows_of_k = false;  // with `panels`: K is the innermost dimension of both factors
 };
 

@@ -6,19 +6,15 @@
 #include "tensor/analysis.h"
 #include "tensor/schedules/epilogue.h"
 #include "tensor/schedules/loops.h"
+#include "tensor/schedules/row_reduction.h"
 #include "tensor/simplify.h"
 #include "tensor/visit.h"
 
 namespace dlcc::tensor {
 namespace {
 
-// The change of an index per step of the variable; empty if it is not constant.
-std::optional<int64_t> stride_along(const Expr& index, const Var& v) {
-  return constant_integer(simplify(substitute(index, {{v, Expr(v) + Expr(1)}}) - index));
-}
-
 // The distance along the row of the elements that a load gives to neighbouring results; 0 if it is one element.
-int64_t stride_along(const Load& l, const Var& row) {
+int64_t lane_stride(const Load& l, const Var& row) {
   for (const Expr& i : l.indices)
     if (uses(i, row)) return stride_along(i, row).value_or(1);
   return 0;
@@ -28,8 +24,8 @@ int64_t stride_along(const Load& l, const Var& row) {
 
 class Planner {
  public:
-  Planner(const TensorFunction& f, size_t k, const std::map<Buffer, Layout>& layouts)
-      : f_(f), k_(k), layouts_(layouts) {}
+  Planner(const TensorFunction& f, size_t k, const std::map<Buffer, Layout>& layouts, const Machine& machine)
+      : f_(f), k_(k), layouts_(layouts), machine_(machine) {}
 
   std::optional<TiledReductionPlan> run() {
     const Stage& stage = f_.stages[k_];
@@ -99,7 +95,6 @@ class Planner {
 
   // Neighbours in the row are read at a small constant distance in memory, or the same element is read for all of them.
   bool reads_along_row() const {
-    constexpr int64_t max_stride = 3;  // what the code generator loads and shuffles without a gather, or nearly so
     const Var& x = plan_.reduced.axes[static_cast<size_t>(plan_.row_axis)].var;
     bool any = false;
     for (const Load& l : loads_of(plan_.reduced.values[0])) {
@@ -107,7 +102,7 @@ class Planner {
       for (size_t d = 0; d < l.indices.size(); ++d) {
         if (!uses(l.indices[d], x)) continue;
         const auto stride = stride_along(l.indices[d], x);
-        if (!stride || *stride < 1 || *stride > max_stride || !is_innermost(l.buffer, d)) return false;
+        if (!stride || *stride < 1 || *stride > machine_.max_lane_stride || !is_innermost(l.buffer, d)) return false;
         any = true;
       }
     }
@@ -123,6 +118,7 @@ class Planner {
   const TensorFunction& f_;
   size_t k_;
   const std::map<Buffer, Layout>& layouts_;
+  const Machine& machine_;
   TiledReductionPlan plan_;
 };
 
@@ -147,24 +143,23 @@ class TileChooser {
   RowTile run() {
     consider(-1, 1);
     for (int axis = static_cast<int>(stage_.axes.size()); axis-- > 0;)
-      for (int64_t unrolled = 2; axis != row_ && unrolled <= std::min(extent(axis), max_unrolled); ++unrolled)
+      for (int64_t unrolled = 2; axis != row_ && unrolled <= std::min(extent(axis), machine_.max_unrolled_indices);
+           ++unrolled)
         consider(axis, unrolled);
     return best_;
   }
 
  private:
-  static constexpr int64_t max_unrolled = 8, max_vectors = 4;
-
   int64_t extent(int axis) const { return stage_.axes[static_cast<size_t>(axis)].extent.value(); }
 
   void consider(int axis, int64_t unrolled) {
     const std::vector<bool> shared = loads_shared_along(axis, unrolled);
-    for (int64_t vectors = 1; vectors <= std::min(row_vectors_, max_vectors); ++vectors) {
+    for (int64_t vectors = 1; vectors <= std::min(row_vectors_, machine_.max_row_vectors); ++vectors) {
       const int64_t accumulators = unrolled * vectors;
-      int64_t loads = 0, kept = 0,
-              shuffled = 0;  // shuffled: a strided vector is taken from `shuffled - 2` vectors by two masks
+      int64_t loads = 0, kept = 0;
+      int64_t shuffled = 0;  // registers for a strided vector: `stride` loaded vectors and two shuffle masks
       for (size_t k = 0; k < loads_.size(); ++k) {
-        const int64_t stride = stride_along(loads_[k], stage_.axes[static_cast<size_t>(row_)].var);
+        const int64_t stride = lane_stride(loads_[k], stage_.axes[static_cast<size_t>(row_)].var);
         const int64_t values = (shared[k] ? 1 : unrolled) * (stride > 0 ? vectors : 1);
         loads += values * std::max<int64_t>(stride, 1);
         if (shared[k]) kept += values;
@@ -324,7 +319,7 @@ class Scheduler {
     const std::vector<Axis>& axes = stage_.reduction->axes;
     const auto loads = loads_of(stage_.values[0]);
     const bool is_strided =
-        std::ranges::any_of(loads, [&](const Load& l) { return stride_along(l, axis(plan_.row_axis).var) > 1; });
+        std::ranges::any_of(loads, [&](const Load& l) { return lane_stride(l, axis(plan_.row_axis).var) > 1; });
     for (size_t k = axes.size(); k-- > 0;) {
       const int64_t extent = axes[k].extent.value();
       const bool is_short =
@@ -352,8 +347,9 @@ class Scheduler {
 }  // namespace
 
 std::optional<TiledReductionPlan> plan_tiled_reduction(const TensorFunction& f, size_t k,
-                                                       const std::map<Buffer, Layout>& layouts) {
-  return Planner(f, k, layouts).run();
+                                                       const std::map<Buffer, Layout>& layouts,
+                                                       const Machine& machine) {
+  return Planner(f, k, layouts, machine).run();
 }
 
 Stmt schedule_tiled_reduction(const TiledReductionPlan& plan, const Machine& machine) {

@@ -1,7 +1,7 @@
 // The schedule of reductions over dense images, whose vectors are neighbouring results of a row: pooling, depthwise
-// convolutions, and convolutions whose groups are smaller than a channel block. A register tile
-// spans several vectors of the row and several indices of another axis of the result, the unrolled axis, so that loads
-// are shared and additions do not wait for each other:
+// convolutions, and convolutions whose groups are smaller than a channel block. A register tile spans several vectors
+// of the row and several indices of another axis of the result, the unrolled axis, so that loads are shared and
+// additions do not wait for each other:
 //
 //   padded[..] = operand, or the value read outside of it        # scratch, for operands with predicated loads
 //   parallel outer axes of the result: parallel tile of the unrolled axis: for tile of the row:
@@ -42,9 +42,9 @@ struct TiledReductionPlan {
 
 // The plan for stage `k`, with the next stage where that is an epilogue. Empty if sizes are symbolic, the result is not
 // dense, or an operand's elements along the row do not have a small constant distance in memory. `layouts` of
-// parameters and results (absent: dense).
+// parameters and results (absent: dense); the machine is the storage machine.
 std::optional<TiledReductionPlan> plan_tiled_reduction(const TensorFunction&, size_t k,
-                                                       const std::map<Buffer, Layout>& layouts);
+                                                       const std::map<Buffer, Layout>& layouts, const Machine&);
 
 Stmt schedule_tiled_reduction(const TiledReductionPlan&, const Machine&);
 

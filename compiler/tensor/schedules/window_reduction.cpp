@@ -7,6 +7,7 @@
 #include "tensor/layout.h"
 #include "tensor/schedules/epilogue.h"
 #include "tensor/schedules/loops.h"
+#include "tensor/schedules/row_reduction.h"
 #include "tensor/schedules/window_reduction_tiling.h"
 #include "tensor/simplify.h"
 #include "tensor/visit.h"
@@ -154,14 +155,14 @@ class Scheduler {
 
   Stmt partial_sums(const Stmt& body, const Stmt& after_partial) const {
     const Axis& a = reduced(tiling_.partial_axis);
-    Var part = make_var("part"), step = make_var("step");
+    Var partial_sum = make_var("partial_sum"), k = make_var(a.var->name);
     auto one = [&](const Expr& begin, int64_t count) {
-      Stmt sum = for_loop(step, count, LoopKind::serial, substitute(body, {{a.var, begin + Expr(step)}}));
+      Stmt sum = for_loop(k, count, LoopKind::serial, substitute(body, {{a.var, begin + Expr(k)}}));
       return sequence({sum, after_partial});
     };
     int64_t size = tiling_.partial_extent, whole = a.extent.value() / size, rest = a.extent.value() % size;
-    Stmt parts = for_loop(part, whole, LoopKind::serial, one(Expr(part) * Expr(size), size));
-    return rest == 0 ? parts : sequence({parts, one(Expr(whole * size), rest)});
+    Stmt all = for_loop(partial_sum, whole, LoopKind::serial, one(Expr(partial_sum) * Expr(size), size));
+    return rest == 0 ? all : sequence({all, one(Expr(whole * size), rest)});
   }
 
   // The taps of the unrolled axis. The taps k and k + stride of neighbouring results load the same elements. So taps a
@@ -181,15 +182,12 @@ class Scheduler {
   // The number of taps of the unrolled axis that move a load as far as one result along the row does: stride / dilation
   // if that is an integer, else 1.
   int64_t taps_per_result() const {
-    auto step = [](const Expr& index, const Var& v) {
-      return constant_integer(simplify(substitute(index, {{v, Expr(v) + Expr(1)}}) - index)).value_or(0);
-    };
     if (tiling_.x_axis < 0) return 1;
     const Var &tap = reduced(tiling_.unrolled_axis).var, &x = stage_.axes[static_cast<size_t>(tiling_.x_axis)].var;
     for (const Load& l : loads_of(stage_.values[0]))
       for (const Expr& i : l.indices)
         if (uses(i, tap) && uses(i, x)) {
-          int64_t stride = step(i, x), dilation = step(i, tap);
+          const int64_t stride = stride_along(i, x).value_or(0), dilation = stride_along(i, tap).value_or(0);
           if (stride > 0 && dilation > 0 && stride % dilation == 0) return stride / dilation;
         }
     return 1;

@@ -12,18 +12,6 @@
 namespace dlcc::tensor {
 namespace {
 
-// The dimension of the load whose index is the variable; -1 if no index uses the variable; empty if the variable occurs
-// in any other way.
-std::optional<int> dimension_along(const Load& l, const Var& v) {
-  int found = -1;
-  for (size_t d = 0; d < l.indices.size(); ++d) {
-    if (!uses(l.indices[d], v)) continue;
-    if (found >= 0 || !is_var(l.indices[d], v)) return std::nullopt;
-    found = static_cast<int>(d);
-  }
-  return found;
-}
-
 // Whether the storage has whole channel blocks along dimension `d`.
 bool has_blocks(const Layout& layout, int d) {
   return !layout.is_dense() && layout.parts.back().axis == d && layout.parts.back().extent == Dim(channel_block) &&

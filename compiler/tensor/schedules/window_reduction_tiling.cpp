@@ -98,15 +98,18 @@ class Chooser {
   }
 
   // Chooses as many accumulators as hide the latency of an addition. Further registers hold the elements that
-  // neighbouring results share, for each block the operands that do not depend on the reduced axes, and without FMA the
-  // product.
+  // neighbouring results share (Machine::shared_element_registers), for each block the operands that do not depend on
+  // the reduced axes, and without FMA the product. Half of the registers are accumulators, so that each has a register
+  // for its operand.
   void choose_tile() {
-    int64_t registers = machine_.vector_registers - (machine_.has_fma ? 4 : 5),
+    const int64_t product = machine_.has_fma ? 0 : 1;
+    int64_t registers =
+                machine_.vector_registers - machine_.unassigned_registers - machine_.shared_element_registers - product,
             accumulators = std::clamp<int64_t>(registers / 2, 1, machine_.accumulators_in_flight);
     int64_t &results = tiling_.results, &blocks = tiling_.blocks;
     results = is_static_row() ? std::min(extent(tiling_.x_axis), accumulators) : accumulators;
     blocks = std::max<int64_t>(std::min(accumulators / results, registers / (results + invariant_loads())), 1);
-    if (results > 3) blocks = 1;
+    if (results > machine_.max_results_of_several_blocks) blocks = 1;
   }
 
   int64_t invariant_loads() const {

@@ -6,6 +6,7 @@
 #include "tensor/schedules/contraction_k_loops.h"
 #include "tensor/schedules/epilogue.h"
 #include "tensor/schedules/loops.h"
+#include "tensor/schedules/row_reduction.h"
 #include "tensor/schedules/winograd_transforms.h"
 #include "tensor/visit.h"
 
@@ -186,8 +187,8 @@ class Scheduler {
   Stmt product(const Expr& panel, const Expr& point, const RowTile& rows, const Expr& first, int64_t tall,
                int64_t offset) const {
     Buffer acc = make_buffer("acc", dtype::f32, {tall, register_tile_.vectors, lanes_}, Scope::reg);
-    Var r = make_var("r"), v = make_var("v"), channels = make_var("channels"), unrolled_block = make_var("step"),
-        k = make_var("k");
+    Var r = make_var("r"), v = make_var("v"), channels = make_var("channels"),
+        unrolled_block = make_var("unrolled_block"), k = make_var("k");
     auto each = [&](const std::function<Stmt(const Expr& column, const Expr& lane)>& body) {
       Stmt s = lanes([&](const Expr& lane) { return body(Expr(v) * Expr(lanes_) + lane + Expr(offset), lane); });
       return for_loop(r, tall, LoopKind::unrolled, for_loop(v, register_tile_.vectors, LoopKind::unrolled, s));

@@ -2,7 +2,7 @@
 // for Convolutional Neural Networks", 2016): m x m outputs are computed from the (m + 2) x (m + 2) points of a
 // transformed input tile by elementwise products, which over all channels are one small matrix product for each point.
 //
-//   for batch: parallel worker: for block of tiles:           # tiles_per_block tiles, which fit the L2 cache
+//   for batch: parallel worker: for block of tiles:           # tiles_per_block tiles, for an L2 cache of 1 MiB
 //     parallel channel block, parallel tile:                  # transform_input
 //       transformed[worker, channel block, point, tile, channel] = B^T d B
 //     parallel share: for panel of the share:
@@ -16,8 +16,9 @@
 // grow by a factor of 4 with F(4x4) and of 16/9 with F(2x2). F(4x4) needs a quarter of the multiplications of the
 // direct convolution and loses about one decimal digit; F(2x2) needs 4/9 of them and loses no accuracy.
 //
-// The height and the width of the image may be symbolic. The tile and the block are those for the typical size; the
-// number of blocks is found at run time, and the last block has register tiles of fewer rows for its remaining tiles.
+// The height and the width of the image may be symbolic. The tile and the block are those for the typical size, 224
+// (shape/typical_sizes.h). The number of blocks is found at run time, and the last block has register tiles of fewer
+// rows for its remaining tiles.
 #pragma once
 
 #include <optional>

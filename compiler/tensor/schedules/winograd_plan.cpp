@@ -1,8 +1,9 @@
 // Decides which convolutions use Winograd's algorithm, and chooses the tile size and the shapes of the scratch buffers.
 #include <algorithm>
 
+#include "support/integers.h"
 #include "tensor/layout.h"
-#include "tensor/schedules/loops.h"
+#include "tensor/schedules/sizes.h"
 #include "tensor/schedules/winograd.h"
 #include "tensor/simplify.h"
 #include "tensor/visit.h"
@@ -182,7 +183,7 @@ std::optional<WinogradPlan> plan_winograd(const TensorFunction& f, const std::ve
   // A thread with tiles of its own transforms them into its own cache but reads all weights. That is faster if the
   // weights stay in the cache or are used for several tiles.
   bool weights_stay = points * channels * out_channels * 4 <= machine.l2_bytes;
-  if (tiles >= options.threads * (weights_stay ? 1 : machine.accumulators_in_flight))
+  if (tiles >= options.threads * (weights_stay ? 1 : machine.min_winograd_tiles_per_thread))
     plan.workers = options.threads;
   else if (out_channels / plan.panel_width % options.threads == 0)
     plan.panel_shares = options.threads;

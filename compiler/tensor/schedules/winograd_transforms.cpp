@@ -1,7 +1,7 @@
 #include "tensor/schedules/winograd_transforms.h"
 
 #include "support/diagnostics.h"
-#include "tensor/schedules/loops.h"
+#include "tensor/schedules/row_reduction.h"
 
 namespace dlcc::tensor {
 

@@ -12,15 +12,10 @@ namespace {
 // Checks a call whose operands give the result the shape `result`.
 tensor::EvaluationResult evaluate_as(const std::string& name, const std::vector<int64_t>& result, const Attrs& attrs,
                                      const std::vector<Constant>& args) {
-  Operands types;
-  for (const Constant& c : args) types.push_back({shape_of(c.shape()), c.dtype()});
-  TypeResult type = op(name)->type(attrs, types);
-  if (auto* e = std::get_if<TypeError>(&type)) FAIL(name << ": " << e->message);
-  tensor::TensorFunction f =
-      op(name)->compute_as(attrs, types, tensor_type(result, as<TensorType>(std::get<Type>(type))->dtype));
-  Diagnostics diagnostics;
-  CHECK_MESSAGE(tensor::verify(f, diagnostics), diagnostics.str());
-  return tensor::evaluate(f, args);
+  const Operands types = types_of(args);
+  const Type type = type_of_call(name, attrs, types);
+  return evaluate_definition(op(name)->compute_as(attrs, types, tensor_type(result, as<TensorType>(type)->dtype)),
+                             args);
 }
 
 void check_as(const std::string& name, const std::vector<int64_t>& result, const Attrs& attrs,

@@ -50,23 +50,38 @@ inline Values counting(int64_t count, double first = 0) {
 
 inline AttrList list(std::vector<int64_t> values) { return AttrList(values.begin(), values.end()); }
 
-inline tensor::EvaluationResult evaluate_operator(const std::string& name, const Attrs& attrs,
-                                                  const std::vector<Constant>& args) {
+inline Operands types_of(const std::vector<Constant>& args) {
   Operands types;
   for (const Constant& c : args) types.push_back({shape_of(c.shape()), c.dtype()});
+  return types;
+}
+
+// The type of a call, which is no error.
+inline Type type_of_call(const std::string& name, const Attrs& attrs, const Operands& types) {
   TypeResult type = op(name)->type(attrs, types);
   if (auto* e = std::get_if<TypeError>(&type)) FAIL(name << ": " << e->message);
-  tensor::TensorFunction f = op(name)->compute(attrs, types);
+  return std::get<Type>(type);
+}
+
+// The results of a definition, which is valid.
+inline tensor::EvaluationResult evaluate_definition(const tensor::TensorFunction& f,
+                                                    const std::vector<Constant>& args) {
   Diagnostics diagnostics;
   CHECK_MESSAGE(tensor::verify(f, diagnostics), diagnostics.str());
+  return tensor::evaluate(f, args);
+}
 
-  const Type& inferred = std::get<Type>(type);
+inline tensor::EvaluationResult evaluate_operator(const std::string& name, const Attrs& attrs,
+                                                  const std::vector<Constant>& args) {
+  const Operands types = types_of(args);
+  const Type inferred = type_of_call(name, attrs, types);
+  tensor::TensorFunction f = op(name)->compute(attrs, types);
   std::vector<Type> results = {inferred};
   if (const TupleType* tuple = as<TupleType>(inferred)) results = tuple->fields;
   REQUIRE(f.results.size() == results.size());
   for (size_t k = 0; k < results.size(); ++k)
     CHECK(str(tensor_type(f.results[k]->shape, f.results[k]->type)) == str(results[k]));
-  return tensor::evaluate(f, args);
+  return evaluate_definition(f, args);
 }
 
 // The results of an operator that does not fail.

@@ -62,7 +62,7 @@ std::string lowered_program(const std::string& command, const std::string& input
 
 std::string kernel(const std::string& command, const std::string& input, const std::string& file) {
   const size_t blank = command.find(' ');
-  const Planned planned = planned_program(command.substr(blank + 1), input, file);
+  const Planned planned = planned_program(command.substr(blank + 1), input, file, true);
   const std::string program = lower::print_with_lines(planned.program, planned.plan).text;
   check_that_text_parses(program);
   const std::string begin = "\n\nkernel @" + command.substr(0, blank);  // with its body

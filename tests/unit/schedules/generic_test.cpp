@@ -3,10 +3,12 @@
 
 #include <doctest/doctest.h>
 
+#include <cmath>
 #include <numeric>
 
 #include "harness.h"
 #include "tensor/builder.h"
+#include "tensor/evaluate.h"
 #include "tensor/layout.h"
 
 using namespace dlcc;
@@ -42,6 +44,34 @@ TEST_CASE("the generic schedule reduces the pairs of arg-max") {
       });
   d.mark_result(r[1]);
   check_schedule(d.finish(), {false});
+}
+
+// The schedules combine the elements in other orders than the definition, which may change the sign of a zero only.
+TEST_CASE("extremes of rows and columns are NaN if an element is, and equal to those of the definition otherwise") {
+  constexpr int64_t size = 37;
+  std::vector<float> rows;  // a NaN at every position of a row in turn; the last row has zeros of both signs
+  for (int64_t row = 0; row <= size; ++row)
+    for (int64_t k = 0; k < size; ++k)
+      rows.push_back(row == size ? (k % 2 ? -0.0f : 0.0f) : k == row ? NAN : static_cast<float>((k * 7) % 13) - 6);
+  std::vector<float> columns(rows.size());
+  for (int64_t row = 0; row <= size; ++row)
+    for (int64_t k = 0; k < size; ++k)
+      columns[static_cast<size_t>(k * (size + 1) + row)] = rows[static_cast<size_t>(row * size + k)];
+  for (const Reducer& reducer : {max_of(dtype::f32), min_of(dtype::f32)})
+    for (bool by_row : {true, false}) {
+      Definition d("extremes");
+      const std::vector<int64_t> shape = by_row ? std::vector{size + 1, size} : std::vector{size, size + 1};
+      Tensor x = d.input("x", dtype::f32, shape_of(shape));
+      d.mark_result(d.reduce("y", {size + 1}, reducer, {size},
+                             [&](Index i, Index k) { return by_row ? x(i[0], k[0]) : x(k[0], i[0]); }));
+      const Constant data = Constant::of(dtype::f32, shape, by_row ? rows : columns);
+      for (const Kernel& kernel : schedule({d.finish(), {false}, {{}, {}}, {avx512, avx2, neon, sse}}).variants) {
+        CAPTURE(print(kernel));
+        const Constant y = evaluate(kernel, std::vector{data}).results.at(0);
+        for (int64_t row = 0; row < size; ++row) CHECK(std::isnan(y.number_at(row)));
+        CHECK(y.number_at(size) == 0);
+      }
+    }
 }
 
 TEST_CASE("a concatenation writes the box of each operand, and nothing for an empty one") {

@@ -162,23 +162,32 @@ void check_symbolic_schedule(const TensorFunction& f, std::vector<bool> constant
   }
 }
 
-TensorFunction convolution(const Conv& p) {
-  const Dim oh = floor_div(p.h + Dim(2 * p.pad - p.k), p.stride) + Dim(1),
-            ow = floor_div(p.w + Dim(2 * p.pad - p.k), p.stride) + Dim(1);
-  int64_t cg = p.c / p.groups, og = p.o / p.groups;
-  Definition d("conv");
-  Tensor x = d.input("x", dtype::f32, {p.n, p.c, p.h, p.w});
-  Tensor w = d.input("w", dtype::f32, {p.o, cg, p.k, p.k});
-  Tensor bias, skip;
-  if (p.epilogue) bias = d.input("b", dtype::f32, {p.o}), skip = d.input("skip", dtype::f32, {p.n, p.o, oh, ow});
-  Shape shape = {p.n, p.o, oh, ow};
-  Tensor y = d.reduce("a", shape, sum_of(dtype::f32), {cg, p.k, p.k}, [&](Index i, Index r) {
-    Expr group = p.groups == 1 ? Expr(0) : floor_div(i[1], Expr(og)) * Expr(cg);
+Shape convolved_shape(const Conv& p) {
+  auto out = [&](const Dim& size) { return floor_div(size + Dim(2 * p.pad - p.k), p.stride) + Dim(1); };
+  return {p.n, p.o, out(p.h), out(p.w)};
+}
+
+Tensor convolution_sums(Definition& d, const Tensor& x, const Tensor& w, const Conv& p, DType sums) {
+  const int64_t group_inputs = p.c / p.groups, group_outputs = p.o / p.groups;
+  return d.reduce("a", convolved_shape(p), sum_of(sums), {group_inputs, p.k, p.k}, [&](Index i, Index r) {
+    Expr group = p.groups == 1 ? Expr(0) : floor_div(i[1], Expr(group_outputs)) * Expr(group_inputs);
     std::vector<Expr> at = {i[0], group + r[0], i[2] * Expr(p.stride) + r[1] - Expr(p.pad),
                             i[3] * Expr(p.stride) + r[2] - Expr(p.pad)};
-    Expr value = p.pad ? x.at_or(at, literal(dtype::f32, 0.0)) : x(at);
-    return value * w(i[1], r[0], r[1], r[2]);
+    const DType type = compute_type(x.type());
+    Expr outside = is_float(type) ? literal(type, 0.0) : literal(type, int64_t{0});
+    Expr value = p.pad ? x.at_or(at, outside) : x(at);
+    return cast(sums, value) * cast(sums, w(i[1], r[0], r[1], r[2]));
   });
+}
+
+TensorFunction convolution(const Conv& p) {
+  Definition d("conv");
+  Tensor x = d.input("x", dtype::f32, {p.n, p.c, p.h, p.w});
+  Tensor w = d.input("w", dtype::f32, {p.o, p.c / p.groups, p.k, p.k});
+  const Shape shape = convolved_shape(p);
+  Tensor bias, skip;
+  if (p.epilogue) bias = d.input("b", dtype::f32, {p.o}), skip = d.input("skip", dtype::f32, shape);
+  Tensor y = convolution_sums(d, x, w, p, dtype::f32);
   if (p.epilogue)
     d.result("y", dtype::f32, shape, [&](Index i) {
       Expr sum = y(i) + bias(i[1]) + skip(i);

@@ -5,6 +5,7 @@
 
 #include <vector>
 
+#include "tensor/builder.h"
 #include "tensor/ir.h"
 #include "tensor/schedules/schedule.h"
 
@@ -40,6 +41,11 @@ struct Conv {
   bool smooth = false;  // the epilogue is x * sigmoid(x), else max(0, x)
 };
 tensor::TensorFunction convolution(const Conv&);
+
+// The image of the convolution's result, and its sums of products in type `sums`, as a stage of the definition.
+Shape convolved_shape(const Conv&);
+tensor::Tensor convolution_sums(tensor::Definition&, const tensor::Tensor& x, const tensor::Tensor& w, const Conv&,
+                                DType sums);
 
 // One filter of k x k taps for each channel, with parameters x, w, b and skip, and an epilogue: nothing, a bias and a
 // limited range, a bias and x * sigmoid(x), or the addition of another image.

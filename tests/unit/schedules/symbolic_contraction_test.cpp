@@ -97,9 +97,8 @@ static std::string kernel_for_few_registers(const TensorFunction& f) {
   return print(schedule({f, {false, false}, {{}, {}, {}}, {machine}}).variants[0]);
 }
 
-TEST_CASE("the kernel of p times v: whole tiles of rows, then halves and quarters") {
-  CHECK(kernel_for_few_registers(product(2, s, s, 8)) ==
-        R"(kernel @product<s>(read x: f32[2, s, s], read w: f32[2, s, 8], write y: f32[2, s, 8]) {
+constexpr const char* kernel_of_p_times_v =
+    R"(kernel @product<s>(read x: f32[2, s, s], read w: f32[2, s, 8], write y: f32[2, s, 8]) {
   parallel i0 in 2 {
     parallel vector.1 in floordiv(s, 4) {
       alloc reg acc: f32[4, 1, 8]
@@ -157,12 +156,14 @@ TEST_CASE("the kernel of p times v: whole tiles of rows, then halves and quarter
     }
   }
 }
-)");
+)";
+
+TEST_CASE("the kernel of p times v: whole tiles of rows, then halves and quarters") {
+  CHECK(kernel_for_few_registers(product(2, s, s, 8)) == kernel_of_p_times_v);
 }
 
-TEST_CASE("the kernel of q times k: whole tiles of vectors, then halves and quarters") {
-  CHECK(kernel_for_few_registers(product(2, 4, 3, s)) ==
-        R"(kernel @product<s>(read x: f32[2, 4, 3], read w: f32[2, 3, s], write y: f32[2, 4, s]) {
+constexpr const char* kernel_of_q_times_k =
+    R"(kernel @product<s>(read x: f32[2, 4, 3], read w: f32[2, 3, s], write y: f32[2, 4, s]) {
   parallel i0 in 2 {
     parallel vector.1 in floordiv(s, 8) {
       alloc reg acc: f32[4, 1, 8]
@@ -240,5 +241,8 @@ TEST_CASE("the kernel of q times k: whole tiles of vectors, then halves and quar
     }
   }
 }
-)");
+)";
+
+TEST_CASE("the kernel of q times k: whole tiles of vectors, then halves and quarters") {
+  CHECK(kernel_for_few_registers(product(2, 4, 3, s)) == kernel_of_q_times_k);
 }

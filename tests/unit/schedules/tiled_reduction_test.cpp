@@ -28,7 +28,7 @@ TensorFunction pooling(const Pooling& p, const Reducer& reducer, const Expr& out
   return d.finish();
 }
 
-bool applies(const TensorFunction& f) { return plan_tiled_reduction(f, 0, {}).has_value(); }
+bool applies(const TensorFunction& f) { return plan_tiled_reduction(f, 0, {}, avx512).has_value(); }
 
 void check_tiled(const TensorFunction& f) {
   CAPTURE(print(f));

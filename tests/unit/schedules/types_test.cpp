@@ -35,23 +35,13 @@ Expr narrowed(DType type, const Expr& sum) {
 // A convolution with c, o, k, stride, pad and groups of `p`, weights of `weights` (null: `type`), and a bias of the
 // accumulator's type.
 TensorFunction convolution_in(DType type, const Conv& p, bool keep_sums, std::optional<DType> weights = std::nullopt) {
-  const Dim oh = floor_div(p.h + Dim(2 * p.pad - p.k), p.stride) + Dim(1),
-            ow = floor_div(p.w + Dim(2 * p.pad - p.k), p.stride) + Dim(1);
-  int64_t group_inputs = p.c / p.groups, group_outputs = p.o / p.groups;
-  DType sums = accumulator(type);
+  const DType sums = accumulator(type);
   Definition d("conv");
   Tensor x = d.input("x", type, {p.n, p.c, p.h, p.w}),
-         w = d.input("w", weights.value_or(type), {p.o, group_inputs, p.k, p.k});
+         w = d.input("w", weights.value_or(type), {p.o, p.c / p.groups, p.k, p.k});
   Tensor bias = d.input("b", sums, {p.o});
-  Shape shape = {p.n, p.o, oh, ow};
-  Tensor y = d.reduce("a", shape, sum_of(sums), {group_inputs, p.k, p.k}, [&](Index i, Index r) {
-    Expr group = p.groups == 1 ? Expr(0) : floor_div(i[1], Expr(group_outputs)) * Expr(group_inputs);
-    std::vector<Expr> at = {i[0], group + r[0], i[2] * Expr(p.stride) + r[1] - Expr(p.pad),
-                            i[3] * Expr(p.stride) + r[2] - Expr(p.pad)};
-    Expr value = p.pad ? x.at_or(at, zero(x.type())) : x(at);
-    return cast(sums, value) * cast(sums, w(i[1], r[0], r[1], r[2]));
-  });
-  d.result("y", keep_sums ? sums : type, shape, [&](Index i) {
+  Tensor y = convolution_sums(d, x, w, p, sums);
+  d.result("y", keep_sums ? sums : type, y.shape(), [&](Index i) {
     Expr sum = y(i) + bias(i[1]);
     return keep_sums ? sum : narrowed(type, sum);
   });

@@ -1,4 +1,4 @@
-// Facts: proofs from equalities, multiples and inequalities.
+// Facts: proofs from equalities and inequalities.
 #include "shape/facts.h"
 
 #include <doctest/doctest.h>
@@ -20,7 +20,6 @@ TEST_CASE("an equality replaces a symbol, an unknown size first") {
   CHECK(f.assume_equal(m, n + 3));
   CHECK(f.apply(n) == m - 3);
   CHECK(f.apply(unknown) == m * 2 - 7);
-  CHECK(f.provably_equal(unknown, m * 2 - 7));
   CHECK(f.provably_le(4, m));  // n >= 1
   CHECK_FALSE(f.assume_equal(m, 3));
   CHECK_FALSE(f.assume_equal(m, m + 1));
@@ -33,24 +32,6 @@ TEST_CASE("an equality without a solution bounds both sides") {
   CHECK(f.apply(m) == m);
   CHECK(f.provably_le(n * n, m * 2));
   CHECK(f.provably_le(m * 2, n * n));
-}
-
-TEST_CASE("a multiple replaces a symbol by a product") {
-  Facts f;
-  Dim h = Dim::symbol({"h", 20, 1024});
-  CHECK(f.assume_multiple(h, 32));
-  CHECK(f.apply(h).str() == "32 * h_by_32");
-  CHECK(f.apply(h).lower_bound() == 32);
-  CHECK(f.apply(h).upper_bound() == 1024);
-  CHECK(floor_mod(f.apply(h), 16) == Dim(0));
-  CHECK(f.assume_multiple(n * 6, 4));
-  CHECK(f.apply(n).str() == "2 * n_by_2");
-  CHECK(floor_div(f.apply(n * 6), 4).str() == "3 * n_by_2");
-  CHECK(f.assume_multiple(n, 2));
-  CHECK_FALSE(f.assume_multiple(n * 2 + 1, 2));
-  CHECK_FALSE(f.assume_multiple(Dim::symbol({"narrow", 1, 3}), 4));
-  CHECK(f.assume_multiple(n + m, 8));
-  CHECK(f.apply(m) == m);
 }
 
 TEST_CASE("facts about loop variables prove indices in bounds") {
@@ -85,7 +66,7 @@ TEST_CASE("random facts prove nothing that is false") {
     Facts f;
     const Dim left = some(), right = some(), low = some(), high = some(), p = some(), q = some();
     if (!f.assume_le(low, high) || !f.assume_equal(left, right)) continue;
-    const bool le = f.provably_le(p, q), equal = f.provably_equal(p, q);
+    const bool le = f.provably_le(p, q), equal = f.apply(p) == f.apply(q);
     proved += le;
     for (int64_t a = 0; a <= 4; ++a)
       for (int64_t b = 1; b <= 4; ++b)

@@ -1,4 +1,4 @@
-// Files of other kinds are recognised by their bytes.
+// Files of other kinds are recognized by their bytes.
 #include "support/file_kind.h"
 
 #include <doctest/doctest.h>
@@ -10,7 +10,7 @@ using namespace std::string_literals;
 
 namespace {
 
-// The message, or "" for bytes that are not recognised.
+// The message, or "" for bytes that are not recognized.
 std::string report_on(const std::string& bytes, FileUse use) {
   Diagnostics diagnostics;
   bool reported = report_wrong_kind(std::as_bytes(std::span(bytes)), use, {.file = "f", .node = ""}, diagnostics);
@@ -23,7 +23,7 @@ std::string zip_of(const std::string& name) { return "PK\x03\x04" + std::string(
 
 }  // namespace
 
-TEST_CASE("each kind of file is recognised by its bytes and named") {
+TEST_CASE("each kind of file is recognized by its bytes and named") {
   struct Case {
     std::string bytes, kind, remedy;
   };
