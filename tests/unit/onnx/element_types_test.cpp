@@ -101,6 +101,9 @@ TEST_CASE("values of an Attention may have another type than queries and keys") 
   const Constant query = floats({1, 1, 1, 2}, {0, 0}), key = floats({1, 1, 2, 2}, {1, 2, 3, 4});
   CHECK(result_of("Attention", {query, key, Constant::of<uint16_t>(dtype::f16, {1, 1, 2, 1}, {0x3c00, 0x4200})}, 23) ==
         "(1, 1, 1, 1): 2");
+  // Values beyond float16.
+  const Constant none = Constant::of<uint16_t>(dtype::f16, {1, 1, 2, 1}, {0, 0});
+  CHECK(result_of("Attention", {none, none, floats({1, 1, 2, 1}, {1e5, -1e5})}, 23) == "(1, 1, 2, 1): 0 0");
 }
 
 TEST_CASE("elements of 4 bits that are moved along axes which a run gives have the declared sizes") {
