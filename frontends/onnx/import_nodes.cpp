@@ -167,9 +167,11 @@ void Importer::convert(const schema::NodeProto& node, Scope& scope, const Body& 
   check_structures(n, *row);
   int first_id = module_.next_id, first_symbol = builder_.next_symbol();
   if (n.failed() || !usable) return bind_declared_outputs(node, scope, location);
+  warn_of_later_types(n, *row);
   Values results = row->convert(n);
   if (!n.failed()) n.reject_unused_attributes();
   if (n.failed()) return bind_declared_outputs(node, scope, location);
+  if (!results.empty() && !results[0].structure) warn_of_later_type(n, *row, 0, "its result", results[0].type.dtype);
   results.resize(std::min(results.size(), static_cast<size_t>(node.output_size())));
   if (node.input().empty())
     for (const Value& value : results)

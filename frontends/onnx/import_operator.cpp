@@ -1,7 +1,8 @@
-// Finds the operator of a node in the operator table, and checks the numbers of its inputs and outputs.
+// Finds the operator of a node in the operator table, and checks the numbers and types of its inputs and outputs.
 #include <algorithm>
 #include <map>
 
+#include "frontends/onnx/element_types.h"
 #include "frontends/onnx/foreign_operators.h"
 #include "frontends/onnx/importer.h"
 #include "frontends/onnx/structure.h"
@@ -25,9 +26,10 @@ const Row* Importer::find_row(const schema::NodeProto& node, const Body& body, c
   return row;
 }
 
-// A remedy for an operator that is not supported, in particular those of ai.onnx.ml that make or take maps from keys to
-// values.
+// A remedy for an operator that is not supported, in particular those of maps, strings, image files and gradients.
 static std::string remedy_for(const std::string& op) {
+  static constexpr const char* strings =
+      "a compiled model computes with numbers: process strings before the model, and export the part after it";
   static const std::map<std::string, const char*> remedies = {
       {"ZipMap",
        "a compiled model has no maps: export the classifier without ZipMap (skl2onnx: options={'zipmap': "
@@ -35,7 +37,13 @@ static std::string remedy_for(const std::string& op) {
       {"DictVectorizer",
        "a compiled model has no maps: export the part after the vectorizer, and give it a tensor with "
        "one column for each key"},
-      {"CastMap", "a compiled model has no maps: export the part after CastMap, and give it the tensor of values"}};
+      {"CastMap", "a compiled model has no maps: export the part after CastMap, and give it the tensor of values"},
+      {"Gradient", "export the model with the operators that compute the gradients"},
+      {"ImageDecoder", "decode the image before the model, and export the part after it, whose input is the pixels"},
+      {"RegexFullMatch", strings},
+      {"StringConcat", strings},
+      {"StringNormalizer", strings},
+      {"StringSplit", strings}};
   const auto found = remedies.find(op);
   return found == remedies.end() ? "a model-local function can define it" : found->second;
 }
@@ -80,8 +88,7 @@ void Importer::report_unknown_operator(const std::string& op, const std::string&
     return report(fmt::format("operator {} does not exist in operator set {}", op, opset),
                   fmt::format("operator sets from {} have it", *first));
   if (std::ranges::binary_search(standard_operators(), op))
-    return report(fmt::format("operator {} is not supported", op),
-                  "a model-local function can define it; 'dlcc ops --onnx' lists the supported operators");
+    return report(fmt::format("operator {} is not supported", op), remedy_for(op));
   const std::string suggestion = meant_operator(op);
   report(fmt::format("there is no operator {} in ONNX", op),
          suggestion.empty() ? "a model-local function can define it" : suggestion);
@@ -125,6 +132,26 @@ void Importer::check_structures(Node& n, const Row& row) {
              is_strings(n.in(k))
                  ? "strings are known to label encoders and comparisons only; encode them as numbers before"
                  : "");
+}
+
+// The meaning of a type does not depend on the operator set, so the model is compiled; each operator and type is
+// reported once.
+void Importer::warn_of_later_type(const Node& n, const Row& row, int input, const std::string& what, DType type) {
+  const auto since = operator_set_with_type(row.op, input, type);
+  if (!since || *since <= n.opset() || !later_types_.insert(fmt::format("{} {}", row.op, name(type))).second) return;
+  diagnostics_.warning(
+      DiagnosticId::unsupported_type, n.location(),
+      fmt::format("{} is {}, which {} may have in operator sets from {}; the model declares {}", what, name(type),
+                  row.op, *since, n.opset()),
+      {},
+      fmt::format("it is compiled as operator set {0} defines it, but other programs may refuse the model: declare "
+                  "operator set {0}, or cast to another type before the node",
+                  *since));
+}
+
+void Importer::warn_of_later_types(const Node& n, const Row& row) {
+  for (int k = 0; k < n.input_count(); ++k)
+    if (n.has(k) && !n.in(k).structure) warn_of_later_type(n, row, k, n.in(k).role, n.in(k).type.dtype);
 }
 
 }  // namespace dlcc::frontends::onnx

@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -121,6 +122,10 @@ class Importer {
   void report_unknown_operator(const std::string& op, const std::string& domain, int64_t opset, const SourceLocation&);
   static void check_counts(Node&, const Row&);
   static void check_structures(Node&, const Row&);
+  // Warn of element types that only later operator sets permit: those of the operands, or that of a value which belongs
+  // to input number `input`.
+  void warn_of_later_types(const Node&, const Row&);
+  void warn_of_later_type(const Node&, const Row&, int input, const std::string& what, DType);
 
   SourceLocation location_of(const schema::NodeProto&, const Body&) const;
   std::optional<Value> lookup(const std::string& name, Scope&);
@@ -136,6 +141,7 @@ class Importer {
   std::map<std::string, Instance> instances_;           // by function, types and constants
   std::vector<Argument> arguments_;                     // the inputs so far
   std::map<std::string, std::string> meant_operators_;  // suggestions for unknown operators
+  std::set<std::string> later_types_;                   // operators with the types of which a warning tells
   bool has_structures_ = false;                         // whether one of them is no tensor, or fixed
   std::vector<const schema::FunctionProto*> calls_;     // functions being imported, innermost last
   int64_t inlined_ = 0;                                 // nodes of imported functions, counted for each import

@@ -143,6 +143,13 @@ int64_t Node::required_integer(const std::string& name) {
   return integer(name, 0);
 }
 
+std::optional<DType> Node::element_type(const std::string& attribute, int64_t number) {
+  const auto type = number == static_cast<int>(number) ? dtype_of_onnx(static_cast<int>(number)) : std::nullopt;
+  check(type.has_value(), DiagnosticId::unsupported_type,
+        fmt::format("the element type {} of attribute '{}' is not supported", element_type_name(number), attribute));
+  return type;
+}
+
 // The input that has the name of an attribute; "" if there is none. TopK's attribute k is now its input K.
 static std::string input_named(const Row& row, const std::string& attribute) {
   const auto same_letter = [](unsigned char a, unsigned char b) { return std::tolower(a) == std::tolower(b); };

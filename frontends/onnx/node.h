@@ -83,6 +83,8 @@ class Node {
   std::optional<Value> string_tensor(const std::string& name);  // empty for other tensors
   const schema::GraphProto* graph(const std::string& name);
   int64_t required_integer(const std::string& name);
+  // The element type with a number of TensorProto.DataType, the value of an attribute. Reports unsupported_type.
+  std::optional<DType> element_type(const std::string& attribute, int64_t number);
   void reject_unused_attributes();  // reports the first attribute that the converter did not read
   // A remedy for an attribute of older operator sets that is an input in this one; "" if the node has no such
   // attribute.

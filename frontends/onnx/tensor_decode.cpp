@@ -9,18 +9,18 @@ namespace dlcc::frontends::onnx {
 
 static_assert(std::endian::native == std::endian::little, "raw_data is little-endian and is used in place");
 
-namespace {
-
-// The name of a TensorProto.DataType, for messages.
-std::string type_name(int number) {
-  static constexpr const char* names[] = {
-      "undefined", "float",      "uint8",      "int8",         "uint16",         "int16",      "int32",
-      "int64",     "string",     "bool",       "float16",      "double",         "uint32",     "uint64",
-      "complex64", "complex128", "bfloat16",   "float8e4m3fn", "float8e4m3fnuz", "float8e5m2", "float8e5m2fnuz",
-      "uint4",     "int4",       "float4e2m1", "float8e8m0",   "uint2",          "int2"};
-  bool known = number >= 0 && number < static_cast<int>(std::size(names));
+std::string element_type_name(int64_t number) {
+  static constexpr const char* names[] = {"undefined",      "float",    "uint8",        "int8",           "uint16",
+                                          "int16",          "int32",    "int64",        "string",         "bool",
+                                          "float16",        "double",   "uint32",       "uint64",         "complex64",
+                                          "complex128",     "bfloat16", "float8e4m3fn", "float8e4m3fnuz", "float8e5m2",
+                                          "float8e5m2fnuz", "uint4",    "int4",         "float4e2m1",     "float8e8m0",
+                                          "uint2",          "int2",     "float6e2m3",   "float6e3m2"};
+  bool known = number >= 0 && number < static_cast<int64_t>(std::size(names));
   return known ? names[number] : fmt::format("number {}", number);
 }
+
+namespace {
 
 // Decodes one tensor.
 struct Decoder {
@@ -169,7 +169,7 @@ std::optional<DType> checked_type(int number, const SourceLocation& location, Di
   auto type = dtype_of_onnx(number);
   if (!type)
     diagnostics.error(DiagnosticId::unsupported_type, location,
-                      fmt::format("element type {} is not supported", type_name(number)), {},
+                      fmt::format("element type {} is not supported", element_type_name(number)), {},
                       number == schema::TensorProto::STRING
                           ? "a compiled model computes with numbers: encode strings before the model; strings that "
                             "the model has as constants may meet label encoders and comparisons"

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "frontends/onnx/external_data.h"
@@ -14,6 +15,9 @@ namespace dlcc::frontends::onnx {
 // The number of elements of `dims`. Reports malformed_tensor for negative sizes, and too_large if the number of bits
 // overflows int64.
 std::optional<int64_t> checked_count(const std::vector<int64_t>& dims, DType, const SourceLocation&, Diagnostics&);
+
+// The name of a TensorProto.DataType, for messages: "float16", or "number 99".
+std::string element_type_name(int64_t number);
 
 // The element type with this TensorProto.DataType number. Reports unsupported_type.
 std::optional<DType> checked_type(int number, const SourceLocation&, Diagnostics&);

@@ -222,11 +222,20 @@ def quantized_weights():
          constants=(1, 2, 3), K=40, N=3, bits=4, block_size=16)
 
 
+def causal_attention_to_other_keys():
+    """The first query is beside the first key that is not of an earlier run, and the last query reads all keys."""
+    for queries, past in ((3, 0), (2, 2), (1, 0)):
+        values = [data.real(1, queries, 4), data.real(1, 5, 4), data.real(1, 5, 4)]
+        earlier = [None, None, None, data.real(1, 2, past, 2), data.real(1, 2, past, 2)] if past else []
+        case("MultiHeadAttention", values + earlier, outputs=3 if past else 1, num_heads=2, unidirectional=1)
+
+
 def main():
     folder = pathlib.Path(sys.argv[1])
     for add in (activations, products, quantized, normalizations, attention, multi_head_attention, quantized_weights):
         add()
     group_query_attention(rotary())
+    causal_attention_to_other_keys()
     for op, list_of_cases in cases.items():
         text = f"# {op}: recorded from onnxruntime {onnxruntime.__version__}.\n"
         for number, one in enumerate(list_of_cases):

@@ -96,9 +96,10 @@ TensorFunction define_quantize(const QuantizeAttrs& a, const Operands& in) {
   d.result("result", zero.type(), x.shape(), [&](Index i) {
     const Expr quotient =
         rounded_to(precision, cast(type, x(i)) / cast(type, parameter_at(scale, i, a.axis, a.block_size)));
-    const Expr value = cast(type, quotient);
-    if (is_float(zero.type())) return cast(zero.type(), value, a.saturate);
-    const Expr shifted = round_even(value) + cast(type, parameter_at(zero, i, a.axis, a.block_size));
+    const Expr value = cast(type, quotient), offset = cast(type, parameter_at(zero, i, a.axis, a.block_size));
+    if (is_float(zero.type()))  // -0 + 0 would lose the sign
+      return cast(zero.type(), select(equal(offset, number(type, 0)), value, value + offset), a.saturate);
+    const Expr shifted = round_even(value) + offset;
     return cast(zero.type(), clipped_to(zero.type(), shifted));
   });
   return d.finish();
@@ -123,7 +124,8 @@ TensorFunction define_dequantize(const DequantizeAttrs& a, const Operands& in) {
   const DType type = result == dtype::f64 || in[1].dtype == dtype::f64 ? dtype::f64 : dtype::f32;
   d.result("result", result, x.shape(), [&](Index i) {
     const Expr factor = cast(type, parameter_at(scale, i, a.axis, a.block_size));
-    if (is_float(x.type())) return cast(type, x(i)) * factor;  // its zero point is 0
+    if (is_float(x.type()))
+      return (cast(type, x(i)) - cast(type, parameter_at(zero, i, a.axis, a.block_size))) * factor;
     const Expr offset = cast(dtype::i32, parameter_at(zero, i, a.axis, a.block_size));
     return cast(type, cast(dtype::i32, x(i)) - offset) * factor;
   });

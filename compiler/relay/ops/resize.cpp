@@ -59,8 +59,8 @@ Failure check_options(const ResizeAttrs& a, const Operands& in, Form form) {
   if (a.antialias && form == Form::crop) return attribute_error("a region of interest excludes antialias");
   for (size_t k = 0; a.antialias && form == Form::scaled && k < in[0].shape.size(); ++k)
     if (!in[0].shape[k].is_constant())
-      return TypeError{DiagnosticId::dynamic_shape, fmt::format("antialias needs a known size along axis {}", k),
-                       "give the size with --dim NAME=VALUE"};
+      return TypeError{DiagnosticId::dynamic_shape, fmt::format("antialias needs known sizes along axis {}", k),
+                       "give the sizes with --dim NAME=VALUE"};
   if (form == Form::plain) return std::nullopt;
   const char* what = form == Form::scaled ? "scale" : "roi";
   const Dim length = form == Form::scaled ? rank : 2 * rank;

@@ -78,10 +78,20 @@ Value scores_of(Node& n, const Heads& h, std::optional<double> scale) {
   return from_groups(n, early ? product : scaled(product), h.query_heads(), h.rows());
 }
 
+// A type that holds the values of both.
+DType wider(DType a, DType b) {
+  if (a == b || bits(a) > bits(b)) return a;
+  return bits(a) < bits(b) ? b : dtype::f32;
+}
+
+// The result has the type of the queries; values of another type are multiplied in the wider one.
 Value weighted_values(Node& n, const Value& probabilities, const Heads& h) {
   if (probabilities.poisoned) return probabilities;
-  Value product = n.call("nn.batch_matmul", {as_groups(n, probabilities, h.key_heads()), h.value});
-  return product.poisoned ? product : from_groups(n, product, h.query_heads(), h.rows());
+  const DType type = wider(probabilities.type.dtype, h.value.type.dtype);
+  const Value rows = n.cast(as_groups(n, probabilities, h.key_heads()), type);
+  const Value product = n.call("nn.batch_matmul", {rows, n.cast(h.value, type)});
+  if (product.poisoned) return product;
+  return n.cast(from_groups(n, product, h.query_heads(), h.rows()), probabilities.type.dtype);
 }
 
 std::optional<double> given_scale(Node& n) {

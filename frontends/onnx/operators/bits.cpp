@@ -12,10 +12,7 @@ Values convert_bit_shift(Node& n) {
 }
 
 Values convert_bit_cast(Node& n) {
-  const int64_t number = n.required_integer("to");
-  const auto type = dtype_of_onnx(static_cast<int>(number));
-  n.check(type.has_value(), DiagnosticId::unsupported_type,
-          fmt::format("conversion to element type number {} is not supported", number));
+  const auto type = n.element_type("to", n.required_integer("to"));
   if (!type || *type == n.in(0).type.dtype) return {n.in(0)};
   return {n.call("reinterpret", {n.in(0)}, {{"dtype", dtype_attr(*type)}})};
 }

@@ -262,13 +262,7 @@ Values convert_stft(Node& n) {
 
 // ---- constants ----------------------------------------------------------------------------------------------------
 
-std::optional<DType> output_type(Node& n) {
-  const int64_t number = n.integer("output_datatype", 1);
-  auto type = dtype_of_onnx(static_cast<int>(number));
-  n.check(type.has_value(), DiagnosticId::unsupported_attribute,
-          fmt::format("the element type {} of attribute 'output_datatype' is not supported", number));
-  return type;
-}
+std::optional<DType> output_type(Node& n) { return n.element_type("output_datatype", n.integer("output_datatype", 1)); }
 
 // constant - first * cos(t) + second * cos(2 t)
 Converter cosine_window(double constant, double first, double second) {

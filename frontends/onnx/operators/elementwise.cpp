@@ -146,13 +146,6 @@ Values convert_clip(Node& n) {
 
 // ---- Cast ---------------------------------------------------------------------------------------------------------
 
-std::optional<DType> target_type(Node& n, int64_t number) {
-  auto type = number > 0 && number < 1000 ? dtype_of_onnx(static_cast<int>(number)) : std::nullopt;
-  n.check(type.has_value(), DiagnosticId::unsupported_type,
-          fmt::format("conversion to element type number {} is not supported", number));
-  return type;
-}
-
 Values cast_to(Node& n, std::optional<DType> type, bool saturate, const std::string& round_mode = "up") {
   if (!type) return {};
   if (*type == n.in(0).type.dtype) return {n.in(0)};
@@ -169,7 +162,7 @@ Values convert_cast_by_name(Node& n) {
   std::string name = n.text("to", "");
   schema::TensorProto::DataType number = schema::TensorProto::UNDEFINED;
   schema::TensorProto::DataType_Parse(name, &number);
-  return cast_to(n, target_type(n, number), true);
+  return cast_to(n, n.element_type("to", number), true);
 }
 
 Values convert_cast_like(Node& n) {
@@ -180,7 +173,7 @@ Values convert_cast_like(Node& n) {
 Values convert_cast(Node& n) {
   bool saturate = n.flag("saturate", true);
   const std::string round_mode = n.text("round_mode", "up");
-  return cast_to(n, target_type(n, n.required_integer("to")), saturate, round_mode);
+  return cast_to(n, n.element_type("to", n.required_integer("to")), saturate, round_mode);
 }
 
 }  // namespace

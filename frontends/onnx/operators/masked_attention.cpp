@@ -9,6 +9,20 @@
 
 namespace dlcc::frontends::onnx {
 
+// The scores, with -infinity for keys after that of a query. That the last query reads all keys needs no operation if
+// there is one query for each key that is not of the past.
+static Value causal(Node& n, const Value& scores, const std::optional<Value>& past) {
+  const Value before = past ? *past : integer_scalar(0);
+  const Value band =
+      n.call("matrix_band", {scores, before}, {{"upper", 0}, {"mask_value", -std::numeric_limits<double>::infinity()}});
+  const Dim queries = scores.type.shape[2], keys = scores.type.shape[3];
+  const relay::KnownValue known = n.context().builder.known(before);
+  if (known && known->elements[0] && *known->elements[0] == keys - queries) return band;
+  const Value rows = n.call("iota", {}, {{"shape", shape_attr({queries, 1})}, {"dtype", "int64"}});
+  const Value last = subtract(n, size_of_axis(n, scores, 2), integer_scalar(1));
+  return n.call("where", {n.call("equal", {rows, last}), scores, band});
+}
+
 Value masked_attention(Node& n, const AttentionHeads& heads, double scale, const AttentionMask& mask) {
   Value scores = n.call("nn.batch_matmul", {heads.query, heads.key}, {{"transpose_b", true}});
   if (scores.poisoned) return scores;
@@ -16,11 +30,7 @@ Value masked_attention(Node& n, const AttentionHeads& heads, double scale, const
   if (mask.bias) scores = add(n, scores, *mask.bias);
   if (mask.keep) scores = n.call("where", {*mask.keep, scores, plus(n, scores, mask.hidden)});
   if (scores.poisoned) return scores;  // bias or mask does not fit
-  if (mask.causal) {
-    Value offset = n.call("subtract", {size_of_axis(n, scores, 3), size_of_axis(n, scores, 2)});
-    scores = n.call("matrix_band", {scores, offset},
-                    {{"upper", 0}, {"mask_value", -std::numeric_limits<double>::infinity()}});
-  }
+  if (mask.causal) scores = causal(n, scores, mask.past);
   return n.call("nn.batch_matmul", {n.call("nn.softmax", {scores}, {{"axis", -1}}), heads.value});
 }
 

@@ -18,7 +18,10 @@ struct AttentionMask {
   std::optional<Value> bias;  // added to the scores, broadcast to [batch, heads, queries, keys]
   std::optional<Value> keep;  // a bool, broadcast likewise: false adds `hidden` to a score
   double hidden = -10000;
-  bool causal = false;  // the last query is beside the last key, and no query reads keys after its own
+  // No query reads keys after its own; `past` keys, by default none, are before that of the first query. As in
+  // onnxruntime, the last query reads all keys.
+  bool causal = false;
+  std::optional<Value> past;  // of type int64 and rank 0
 };
 
 Value masked_attention(Node&, const AttentionHeads&, double scale, const AttentionMask&);

@@ -55,9 +55,11 @@ Values convert_attention(Node& n) {
     parts.push_back(split_heads(n, last_axis(n, all, at, at + width), heads));
     at += width;
   }
-  if (n.has(past))
+  if (n.has(past)) {
+    mask.past = size_of_axis(n, n.in(past), 3);
     for (int64_t k : {0, 1})
       parts[static_cast<size_t>(k) + 1] = joined(n, picked(n, n.in(past), 0, k), parts[static_cast<size_t>(k) + 1]);
+  }
   const AttentionHeads qkv{parts[0], parts[1], parts[2]};
   if (n.has(attention_bias)) mask.bias = n.in(attention_bias);
   mask.keep = kept_keys(n, mask_index, qkv);
@@ -121,7 +123,10 @@ Values convert_multi_head_attention(Node& n) {
   if (n.failed()) return {};
   if (n.has(bias)) add_biases(n, n.in(bias), parts);
   for (Value& part : parts) part = split_heads(n, part, heads);
-  if (n.has(past_key)) parts[1] = joined(n, n.in(past_key), parts[1]);
+  if (n.has(past_key)) {
+    mask.past = size_of_axis(n, n.in(past_key), 2);
+    parts[1] = joined(n, n.in(past_key), parts[1]);
+  }
   if (n.has(past_value)) parts[2] = joined(n, n.in(past_value), parts[2]);
   const AttentionHeads qkv{parts[0], parts[1], parts[2]};
   if (n.has(attention_bias)) mask.bias = n.in(attention_bias);

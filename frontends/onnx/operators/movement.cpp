@@ -104,8 +104,15 @@ Values split(Node& n, const ListArgument& sizes) {
   return split_into(n, *pieces, *axis);
 }
 
+// In operator set 1 the sizes may also be an input, which has the float type of the data.
 Values convert_split_by_attribute(Node& n) {
-  return split(n, n.has(1) ? list_input(n, 1) : list_attribute(n, "split"));  // version 1 has both
+  if (!n.has(1)) return split(n, list_attribute(n, "split"));
+  if (const Constant* sizes = n.in(1).constant(); sizes && is_float(sizes->dtype())) {
+    std::vector<int64_t> list;
+    for (int64_t k = 0; k < sizes->count(); ++k) list.push_back(static_cast<int64_t>(sizes->number_at(k)));
+    n.context().inputs[1] = integers(list);
+  }
+  return split(n, list_input(n, 1));
 }
 
 Values convert_split(Node& n) {

@@ -57,10 +57,7 @@ Values convert_range(Node& n) {
 
 Values convert_eye_like(Node& n) {
   const Value& x = n.in(0);
-  const int64_t number = n.integer("dtype", onnx_number(x.type.dtype));
-  const auto type = dtype_of_onnx(static_cast<int>(number));
-  n.check(type.has_value(), DiagnosticId::unsupported_type,
-          fmt::format("element type number {} is not supported", number));
+  const auto type = n.element_type("dtype", n.integer("dtype", onnx_number(x.type.dtype)));
   n.check(x.rank() == 2, DiagnosticId::shape_mismatch,
           fmt::format("input must be a matrix, found {}", describe(x.type)));
   if (n.failed()) return {};
@@ -114,6 +111,7 @@ Values convert_hardmax(Node& n) {
   const auto axis = n.axis_of(n.integer("axis", flattens ? 1 : -1), x.rank());
   if (!axis) return {};
   const Shape& shape = x.type.shape;
+  if (product(shape) == Dim(0)) return {x};  // no element is the largest
   const auto split = shape.begin() + *axis;
   Value data = flattens ? n.reshape(x, {product(Shape(shape.begin(), split)), product(Shape(split, shape.end()))}) : x;
   const int64_t along = flattens ? 1 : *axis;

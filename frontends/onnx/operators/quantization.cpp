@@ -20,8 +20,8 @@ Value dequantized(Node& n, const Value& x, const Value& scale, const Value& zero
 Values dynamically_quantized(Node& n, const Value& x) {
   const Value zero = n.scalar(x.type.dtype, 0), one = n.scalar(x.type.dtype, 1), none = n.scalar(dtype::u8, 0);
   Value high = n.call("maximum", {n.call("max", {x}), zero}), low = n.call("minimum", {n.call("min", {x}), zero});
-  Value range = n.call("where", {n.call("equal", {high, low}), one, n.call("subtract", {high, low})});
-  Value scale = n.call("divide", {range, n.scalar(x.type.dtype, 255)});
+  Value share = n.call("divide", {n.call("subtract", {high, low}), n.scalar(x.type.dtype, 255)});
+  Value scale = n.call("where", {n.call("equal", {high, low}), one, share});  // 1 for zeros, as in onnxruntime
   Value zero_point = quantized(n, n.call("negative", {low}), scale, none, 0);
   return {quantized(n, x, scale, zero_point, 0), scale, zero_point};
 }
@@ -32,14 +32,6 @@ namespace {
 
 bool is_integer8(DType type) { return type == dtype::i8 || type == dtype::u8; }
 
-// Element type number `number` of ONNX.
-std::optional<DType> element_type(Node& n, const char* attribute, int64_t number) {
-  auto type = dtype_of_onnx(static_cast<int>(number));
-  n.check(type.has_value(), DiagnosticId::unsupported_attribute,
-          fmt::format("the element type {} of attribute '{}' is not supported", number, attribute));
-  return type;
-}
-
 // ---- QuantizeLinear, DequantizeLinear -----------------------------------------------------------------------------
 
 Values convert_quantize(Node& n) {
@@ -48,23 +40,24 @@ Values convert_quantize(Node& n) {
   if (n.has(2))
     type = n.in(2).type.dtype;
   else if (number != 0)
-    type = element_type(n, "output_dtype", number);
+    type = n.element_type("output_dtype", number);
   n.check(!n.has(2) || number == 0 || dtype_of_onnx(static_cast<int>(number)) == type, DiagnosticId::type_mismatch,
           "output_dtype differs from the type of y_zero_point");
   relay::Attrs attrs = {{"axis", n.integer("axis", 1)},
                         {"block_size", n.integer("block_size", 0)},
                         {"saturate", n.flag("saturate", true)}};
   if (precision != 0)
-    if (auto rounded = element_type(n, "precision", precision)) attrs["precision"] = dtype_attr(*rounded);
+    if (auto rounded = n.element_type("precision", precision)) attrs["precision"] = dtype_attr(*rounded);
   if (n.failed()) return {};
-  return {n.call("qnn.quantize", {n.in(0), n.in(1), zero_point_or_zero(n, 2, *type)}, attrs)};
+  const Value scale = is_integer(n.in(1).type.dtype) ? n.cast(n.in(1), dtype::f64) : n.in(1);
+  return {n.call("qnn.quantize", {n.in(0), scale, zero_point_or_zero(n, 2, *type)}, attrs)};
 }
 
 Values convert_dequantize(Node& n) {
   const Value& x = n.in(0);
   relay::Attrs attrs = {{"axis", n.integer("axis", 1)}, {"block_size", n.integer("block_size", 0)}};
   if (const int64_t number = n.integer("output_dtype", 0))
-    if (auto type = element_type(n, "output_dtype", number)) attrs["out_dtype"] = dtype_attr(*type);
+    if (auto type = n.element_type("output_dtype", number)) attrs["out_dtype"] = dtype_attr(*type);
   return {n.call("qnn.dequantize", {x, n.in(1), zero_point_or_zero(n, 2, x.type.dtype)}, attrs)};
 }
 

@@ -27,11 +27,7 @@ Value generate(Node& n, const char* generator, const Shape& shape, DType type, b
 
 // The element type that the attribute `dtype` names.
 std::optional<DType> type_attribute(Node& n, DType otherwise) {
-  const int64_t number = n.integer("dtype", onnx_number(otherwise));
-  const auto type = dtype_of_onnx(static_cast<int>(number));
-  n.check(type.has_value(), DiagnosticId::unsupported_type,
-          fmt::format("element type number {} is not supported", number));
-  return type;
+  return n.element_type("dtype", n.integer("dtype", onnx_number(otherwise)));
 }
 
 // low + (high - low) u, or mean + scale z, computed in float32 for 16-bit floats.
@@ -99,10 +95,10 @@ Values drop_elements(Node& n, const Value& x, const Value& ratio, const Value& t
   const Value numbers = generate(n, "random.uniform", x.type.shape, computed, true);
   const Value inference = n.call("logical_not", {n.reshape(trains, {})});
   const Value kept = n.call("logical_or", {n.call("greater_equal", {numbers, share}), inference});
-  const Value one = constant_like(n, share, 1), zero = constant_like(n, x, 0);
+  const Value one = constant_like(n, share, 1), zero = constant_like(n, share, 0);
   const Value factor = n.call("where", {inference, one, divide(n, one, subtract(n, one, share))});
-  const Value scaled = n.cast(multiply(n, n.cast(x, computed), factor), type);
-  return {n.call("where", {kept, scaled, zero}), kept};
+  const Value scaled = multiply(n, n.cast(x, computed), factor);
+  return {n.cast(n.call("where", {kept, scaled, zero}), type), kept};
 }
 
 void add_random(Table& table) {

@@ -110,7 +110,7 @@ void add_rearrangement(Table& table) {
       {"SpaceToDepth", 1, "input", 1, 1, 1, convert_space_to_depth},
       {"CenterCropPad", 18, "input_data shape", 2, 2, 1, convert_center_crop_pad},
       {"ReverseSequence", 10, "input sequence_lens", 2, 2, 1, convert_reverse_sequence, true},
-      {"Col2Im", 18, "input image_shape block_shape", 3, 3, 1, convert_col2im},
+      {"Col2Im", 18, "input image_shape block_shape", 3, 3, 1, bools_as(dtype::i32, convert_col2im)},
   });
   table.only_if("GatherND", "the number of axes that indices name is known at compile time");
 }

@@ -177,11 +177,11 @@ Values convert_resize(Node& n) {
 
 void add_resize(Table& table) {
   table.add({
-      {"Upsample", 1, "X", 1, 1, 1, convert_upsample_by_factors},
-      {"Upsample", 7, "X", 1, 1, 1, convert_upsample_by_attribute},
-      {"Upsample", 9, "X scales", 2, 2, 1, convert_upsample},
-      {"Resize", 10, "X scales", 2, 2, 1, convert_resize_by_scales},
-      {"Resize", 11, "X roi scales sizes", 1, 4, 1, convert_resize},
+      {"Upsample", 1, "X", 1, 1, 1, bools_as(dtype::f32, convert_upsample_by_factors)},
+      {"Upsample", 7, "X", 1, 1, 1, bools_as(dtype::f32, convert_upsample_by_attribute)},
+      {"Upsample", 9, "X scales", 2, 2, 1, bools_as(dtype::f32, convert_upsample)},
+      {"Resize", 10, "X scales", 2, 2, 1, bools_as(dtype::f32, convert_resize_by_scales)},
+      {"Resize", 11, "X roi scales sizes", 1, 4, 1, bools_as(dtype::f32, convert_resize)},
   });
 }
 

@@ -86,7 +86,7 @@ Values convert_deform_conv(Node& n) {
 
 void add_sampling(Table& table) {
   table.add({
-      {"GridSample", 16, "X grid", 2, 2, 1, convert_grid_sample},
+      {"GridSample", 16, "X grid", 2, 2, 1, bools_as(dtype::f32, convert_grid_sample)},
       {"AffineGrid", 20, "theta size", 2, 2, 1, convert_affine_grid},
       {"RoiAlign", 10, "X rois batch_indices", 3, 3, 1, convert_roi_align},
       {"MaxRoiPool", 1, "X rois", 2, 2, 1, convert_max_roi_pool},

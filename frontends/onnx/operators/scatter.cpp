@@ -15,6 +15,13 @@ std::string combination(Node& n, int64_t since_extrema) {
   return name == "none" ? "update" : name;
 }
 
+// Without a reduction elements are moved, of any type.
+Converter combining(Converter convert) {
+  return [numbers = bools_as(dtype::i32, convert), convert](Node& n) -> Values {
+    return n.text("reduction", "none") == "none" ? convert(n) : numbers(n);
+  };
+}
+
 Values convert_scatter_elements(Node& n) {
   return {
       n.call("scatter_elements", n.all_inputs(), {{"axis", n.integer("axis", 0)}, {"reduction", combination(n, 18)}})};
@@ -114,8 +121,8 @@ Values convert_max_unpool(Node& n) {
 void add_scatter(Table& table) {
   table.add({
       {"Scatter", 9, "data indices updates", 3, 3, 1, convert_scatter},
-      {"ScatterElements", 11, "data indices updates", 3, 3, 1, convert_scatter_elements},
-      {"ScatterND", 11, "data indices updates", 3, 3, 1, convert_scatter_nd},
+      {"ScatterElements", 11, "data indices updates", 3, 3, 1, combining(convert_scatter_elements)},
+      {"ScatterND", 11, "data indices updates", 3, 3, 1, combining(convert_scatter_nd)},
       {"TensorScatter", 24, "past_cache update write_indices", 2, 3, 1, moving(convert_tensor_scatter)},
       {"MaxUnpool", 9, "X I output_shape", 2, 3, 1, convert_max_unpool},
   });

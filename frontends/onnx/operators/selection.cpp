@@ -36,6 +36,9 @@ Values convert_compress(Node& n) {
   n.check(n.in(1).rank() == 1, DiagnosticId::shape_mismatch,
           fmt::format("condition must have rank 1, found {}", describe(n.in(1).type)));
   if (n.failed()) return {};
+  if (n.in(1).type.shape[0] == Dim(0))
+    return {n.call("strided_slice", {x},
+                   {{"begin", relay::AttrList{0}}, {"end", relay::AttrList{0}}, {"axes", relay::AttrList{axis}}})};
   const Value rows = positions(n, n.in(1));
   if (n.failed()) return {};
   const Value at = n.reshape(rows, {rows.type.shape[0]});

@@ -157,7 +157,23 @@ Converter moving(Converter convert) {
         input = std::move(widened);
       }
     Values results = convert(n);
-    for (Value& result : results) result = n.cast(result, narrow);
+    for (size_t k = 0; k < results.size() && !n.failed(); ++k)
+      results[k] = n.cast(n.with_declared_sizes(results[k], n.declared_shape(k)), narrow);
+    return results;
+  };
+}
+
+Converter bools_as(DType type, Converter convert) {
+  return [type, convert = std::move(convert)](Node& n) -> Values {
+    if (!n.has(0) || !is_bool(n.in(0).type.dtype)) return convert(n);
+    for (std::optional<Value>& input : n.context().inputs)
+      if (input && !input->structure && is_bool(input->type.dtype)) {
+        Value number = n.cast(*input, type);
+        number.role = input->role;
+        input = std::move(number);
+      }
+    Values results = convert(n);
+    if (!results.empty()) results[0] = n.cast(n.with_declared_sizes(results[0]), dtype::boolean);
     return results;
   };
 }

@@ -68,6 +68,10 @@ Converter direct(const char* relay_op);
 // For an operator that only moves elements: elements of less than 8 bits are widened before it and narrowed after it.
 Converter moving(Converter);
 
+// For an operator that computes with numbers: bools are converted to 0 and 1 of a type before it, and a first result
+// of that type is true where it is not 0.
+Converter bools_as(DType, Converter);
+
 // A list of integers that determines a shape: an attribute in old operator sets, an input in new ones.
 struct ListArgument {
   bool given = false;

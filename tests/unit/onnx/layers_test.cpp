@@ -85,6 +85,14 @@ TEST_CASE("Resize keeps the aspect ratio") {
   CHECK(shape("stretch") == "(4, 6)");
 }
 
+TEST_CASE("antialias with scales of a run needs the sizes of the data") {
+  const std::string x = value("input", "x", 1, {"n", "4"}), scales = value("input", "s", 1, {"2"});
+  CHECK(body(graph_bytes(x + scales + "output { name: 'y' } " +
+                             node("Resize", {"x", "", "s"}, {"y"}, text("mode", "linear") + integer("antialias", 1)),
+                         19))
+            .find("antialias needs known sizes along axis 0") != std::string::npos);
+}
+
 TEST_CASE("Einsum multiplies its inputs two by two") {
   const Constant a = floats({2, 2}, {1, 2, 3, 4}), b = floats({2, 2}, {1, 10, 100, 1000}), v = floats({2}, {1, -1});
   auto y = [](const char* equation, const std::vector<Constant>& args) {

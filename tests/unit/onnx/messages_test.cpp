@@ -202,9 +202,10 @@ TEST_CASE("misspelled operators of other domains have suggestions of their domai
 }
 
 TEST_CASE("an unsupported operator of the standard gets no spelling suggestion") {
+  CHECK(has(errors_of(x + y + node("StringSplit", {"x"}, {"y"}), 20), "help: a compiled model computes with numbers"));
   CHECK(errors_of(x + y + node("ImageDecoder", {"x"}, {"y"})) ==
         "m: node 'y' (ImageDecoder): error[unsupported-operator]: operator ImageDecoder is not supported\n"
-        "    help: a model-local function can define it; 'dlcc ops --onnx' lists the supported operators\n");
+        "    help: decode the image before the model, and export the part after it, whose input is the pixels\n");
 }
 
 TEST_CASE("every operator of the table is in the standard or of onnxruntime, and each input has a name") {
@@ -242,7 +243,7 @@ TEST_CASE("nodes after an unknown operator are checked if the model declares its
       node("Concat", {"x", "x"}, {"c"}) + node("Relu", {"s", "c"}, {"r"}) + node("Add", {"r", "missing"}, {"y"}));
   CHECK(text ==
         "m: node 'h' (ImageDecoder): error[unsupported-operator]: operator ImageDecoder is not supported\n"
-        "    help: a model-local function can define it; 'dlcc ops --onnx' lists the supported operators\n"
+        "    help: decode the image before the model, and export the part after it, whose input is the pixels\n"
         "m: node 's' (Softmax): error[bad-attribute]: axis must be in [-2, 1], found 5\n"
         "    input 'h' float32 [2, 3]\n"
         "m: node 'c' (Concat): error[bad-attribute]: attribute 'axis' is missing\n"

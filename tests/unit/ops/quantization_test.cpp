@@ -58,6 +58,18 @@ TEST_CASE("dequantize subtracts the zero point and scales") {
         dtype::f16);
 }
 
+TEST_CASE("zero points of narrow floats are added and subtracted, too") {
+  const auto narrow = [](std::vector<int64_t> shape, const std::vector<uint8_t>& bytes) {
+    return Constant::of<uint8_t>(DType::float8_e4m3fn_, std::move(shape), bytes);
+  };
+  const Constant x = floats({3}, {1, -2, -0.0}), stored = narrow({2}, {0x3c, 0xb0});  // 1.5, -0.5
+  const Constant half = narrow({}, {0x30}), zero = narrow({}, {0});
+  check_values(apply("qnn.quantize", {}, {x, floats({}, {2}), half}), {3}, {1, -0.5, 0.5});
+  check_values(apply("qnn.dequantize", {}, {stored, floats({}, {2}), half}), {2}, {2, -2});
+  const Constant unchanged = apply("qnn.quantize", {}, {x, floats({}, {1}), zero});
+  CHECK(std::signbit(unchanged.number_at(2)));
+}
+
 TEST_CASE("fixed_point_multiply rounds the product to nearest, ties up") {
   auto multiply = [](int64_t multiplier, int64_t shift, const Values& values) {
     const Constant x = tensor_of(dtype::i32, {static_cast<int64_t>(values.size())}, values);
