@@ -19,7 +19,7 @@ struct FormatItem {
   std::string_view close;
   TokenKind token = TokenKind::end;
   int lines_before = 0;  // line breaks since the item before it
-  std::vector<FormatPart> parts = {};
+  std::vector<FormatPart> parts;
 
   bool is(std::string_view symbol) const { return kind == Kind::token && text == symbol; }
   bool is_group(std::string_view open) const { return kind == Kind::group && text == open; }

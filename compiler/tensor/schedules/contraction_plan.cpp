@@ -109,6 +109,7 @@ class Planner {
     const Buffer& b = data().buffer;
     if (plan_.m_axes.empty() || !layout_of(b).is_dense() || !is_static(b->shape)) return false;
     const Axis& pixel = stage().axes[static_cast<size_t>(plan_.m_axes.back())];
+    if (provably_lt(pixel.extent, machine_.l1_ways)) return false;
     int64_t distance = 0;  // of neighbouring pixels, in elements
     for (size_t d = 0; d < b->shape.size(); ++d) {
       const auto stride = stride_along(data().indices[d], pixel.var);
