@@ -47,6 +47,10 @@ Value* KernelEmitter::intrinsic(ID id, std::initializer_list<Value*> args) {
   return b_.CreateIntrinsic(id, {(*args.begin())->getType()}, llvm::ArrayRef<Value*>(args.begin(), args.size()));
 }
 
+bool KernelEmitter::has_mask_registers() const {
+  return cpu_.getTargetTriple().isX86() && cpu_.checkFeatures("+avx512f");
+}
+
 bool KernelEmitter::converts_halves() const { return !cpu_.getTargetTriple().isX86() || cpu_.checkFeatures("+f16c"); }
 
 // ---- nodes -----------------------------------------------------------------------------------------------
@@ -212,9 +216,11 @@ Value* KernelEmitter::emit_extremum(const Binary& x, Value* a, Value* b, DType t
   if (is_number(x.b)) return b_.CreateSelect(is_max ? b_.CreateFCmpOGE(b, a) : b_.CreateFCmpOLE(b, a), b, a);
   Value* extremum = b_.CreateSelect(is_max ? b_.CreateFCmpOGT(a, b) : b_.CreateFCmpOLT(a, b), a, b);
   if (is_number(x.a)) return extremum;
-  // A NaN in b fails the comparison and is selected; a NaN in a becomes another NaN. With a itself in its place, LLVM
-  // would merge the selects, and x86 would need two comparisons instead of maxps.
-  return b_.CreateSelect(b_.CreateFCmpUNO(a, a), llvm::ConstantFP::getQNaN(a->getType()), extremum);
+  // A NaN in b fails the comparison and is selected. A NaN in a, too, is selected; or, on CPUs with mask registers, it
+  // becomes another NaN: with a itself, LLVM merges the selects into two comparisons and a mask operation, with a
+  // constant x86 needs a maxps and one comparison. Without mask registers, the constant's register is spilled.
+  Value* is_nan = b_.CreateFCmpUNO(a, a);
+  return b_.CreateSelect(is_nan, has_mask_registers() ? llvm::ConstantFP::getQNaN(a->getType()) : a, extremum);
 }
 
 Value* KernelEmitter::emit_comparison(BinaryOp op, Value* a, Value* b, DType type) {

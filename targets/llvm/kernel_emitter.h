@@ -252,6 +252,7 @@ class KernelEmitter {
   llvm::Type* value_type(DType);                // of an expression
   llvm::Type* storage_type(DType);              // of an element in memory
   Value* intrinsic(llvm::Intrinsic::ID, std::initializer_list<Value*>);
+  bool has_mask_registers() const;  // of the CPU
   bool converts_halves() const;  // the CPU has instructions between float16 and float32
 
   const CodeLevel& level_;

@@ -156,25 +156,13 @@ Expr FloatMath::erf(const Expr& x) const {
   return with_sign_of(select(a < number(1), near, far), x);
 }
 
-// x p(x^2) / q(x^2) between -bound and bound, where it reaches -1 and 1.
-Expr FloatMath::odd_quotient(const std::vector<double>& p, const std::vector<double>& q, double bound,
-                             const Expr& x) const {
-  const Expr near = min(number(bound), max(number(-bound), x)), z = near * near;
-  return min(number(1), max(number(-1), near * polynomial(p, z) / polynomial(q, z)));
-}
-
-Expr FloatMath::fast_tanh(const Expr& x) const {
-  return odd_quotient({1, 0.1337973177433014, 0.0034940498881042004, 2.0583702280418947e-05, 1.331932342196751e-08},
-                      {1, 0.46713048219680786, 0.02587113343179226, 0.00032831166754476726, 7.762133691358031e-07},
-                      9.02, x);
-}
-
+// x p(x^2) / q(x^2) for |x| < 3.9253, where it reaches 1.
 Expr FloatMath::fast_erf(const Expr& x) const {
-  return odd_quotient(
-      {1.1283791065216064, 0.19060403108596802, 0.052770305424928665, 0.0037728918250650167, 0.0002848339208867401,
-       2.0457212031033123e-06},
-      {1, 0.502251148223877, 0.11418664455413818, 0.014983899891376495, 0.0011639082804322243, 3.804410152952187e-05},
-      3.9253, x);
+  static const std::vector<double> p{1.12837911,    0.190604031,    0.0527703054,
+                                     0.00377289183, 0.000284833921, 2.0457212e-06};
+  static const std::vector<double> q{1, 0.502251148, 0.114186645, 0.0149838999, 0.00116390828, 3.80441015e-05};
+  const Expr near = min(number(3.9253), max(number(-3.9253), x)), z = near * near;
+  return min(number(1), max(number(-1), near * polynomial(p, z) / polynomial(q, z)));
 }
 
 // sigmoid x is 1 / (1 + e^-x). Numerator and denominator are multiplied by 2^-lift, so that the denominator is finite
@@ -306,7 +294,7 @@ Expr expand_unary(const FloatMath& math, UnaryOp op, const Expr& x, bool fast, c
     case UnaryOp::log:
       return math.log(x);
     case UnaryOp::tanh:
-      return fast ? math.fast_tanh(x) : math.tanh(x);
+      return math.tanh(x);
     case UnaryOp::erf:
       return fast ? math.fast_erf(x) : math.erf(x);
     case UnaryOp::sigmoid:

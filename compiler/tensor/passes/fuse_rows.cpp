@@ -66,12 +66,22 @@ bool accesses(const Stmt& s, const Buffer& b) {
   return std::ranges::count(free.buffers, b) > 0;
 }
 
+bool is_operand_of_intrinsic(const Stmt& s, const Buffer& b) {
+  bool found = false;
+  for_each_stmt(s, [&](const Stmt& x) {
+    if (const IntrinsicCall* call = as<IntrinsicCall>(x))
+      found |= std::ranges::any_of(call->operands, [&](const Region& r) { return r.buffer == b; });
+  });
+  return found;
+}
+
 // The body with the buffer local to the loop that has all of its accesses; null if there is no such loop.
 Stmt contracted(const Stmt& body, const Buffer& b, int64_t max_bytes) {
   std::vector<Stmt> list = statements_of(body);
   auto user = std::ranges::find_if(list, [&](const Stmt& s) { return accesses(s, b); });
   if (user == list.end() || std::any_of(user + 1, list.end(), [&](const Stmt& s) { return accesses(s, b); }))
     return nullptr;
+  if (is_operand_of_intrinsic(*user, b)) return nullptr;
   const For* loop = as<For>(*user);
   const auto d = loop && loop->kind == LoopKind::parallel
                      ? row_dimension(accesses_in(loop->body).indices.at(b), loop->var)

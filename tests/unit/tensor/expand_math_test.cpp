@@ -98,18 +98,15 @@ TEST_CASE("float32 functions are within 2.5 ulp over the full range") {
     }
 }
 
-TEST_CASE("fast erf and tanh of float32 are within 6 ulp and never beyond 1") {
+TEST_CASE("the fast erf of float32 is within 6 ulp and never beyond 1") {
   std::vector<float> x{0.0f, -0.0f, INFINITY, -INFINITY, NAN, 1e-45f, -1e-45f};
   for (uint64_t bits = 0; bits < (uint64_t{1} << 32); bits += 20011)
     x.push_back(std::bit_cast<float>(static_cast<uint32_t>(bits)));
   for (int k = 0; k < 100000; ++k) x.push_back(static_cast<float>(random_unit() * 10));
-  for (const Function& f : functions) {
-    if (f.op != UnaryOp::erf && f.op != UnaryOp::tanh) continue;
-    auto y = run<float>([&](Expr a, Expr) { return expand_math(unary(f.op, a), {.fast = true}); }, x, x);
-    for (size_t k = 0; k < x.size(); ++k) {
-      CHECK(distance(y[k], f.exact(x[k])) < 6);
-      CHECK_FALSE(std::abs(y[k]) > 1);
-    }
+  auto y = run<float>([&](Expr a, Expr) { return expand_math(unary(UnaryOp::erf, a), {.fast = true}); }, x, x);
+  for (size_t k = 0; k < x.size(); ++k) {
+    CHECK(distance(y[k], std::erf(static_cast<long double>(x[k]))) < 6);
+    CHECK_FALSE(std::abs(y[k]) > 1);
   }
 }
 
