@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "lower/parse_program.h"
+#include "tensor/known_intrinsics.h"
 #include "tensor/parser.h"
-#include "tensor/tile_transpose.h"
 
 namespace dlcc::lower {
 

@@ -53,8 +53,8 @@ struct Machine {
   int64_t cache_line_bytes = 64;
   int64_t l1_bytes = 32 << 10, l2_bytes = 1 << 20;  // of one core
   // Addresses that are a multiple of l1_way_bytes apart share a set of the first-level cache, which has l1_ways lines:
-  // rows of a matrix of 1024 floats, for example. x86 has had ways of 4 KiB since the Pentium 4, since they let the
-  // cache be indexed by virtual addresses.
+  // rows of a matrix of 1024 floats, for example. A way of Intel's and AMD's cores has the size of a page, 4 KiB; recent
+  // ones have 12 ways.
   int64_t l1_way_bytes = 4 << 10, l1_ways = 8;
   // Machine balance in FLOPs per byte: peak float32 operations of one core divided by its peak memory bandwidth.
   double machine_balance = 16;
@@ -147,6 +147,9 @@ struct Machine {
   // Elements of the chunks of a vector loop that threads share, and the least number of chunks: a shorter loop takes
   // about as long as a fork.
   int64_t elementwise_chunk = 4096, min_elementwise_chunks = 4;
+  // Most rows and columns of a tile of 32-bit elements that is transposed in registers: 16 registers hold the tile and
+  // the exchanged rows.
+  int64_t max_transposed_tile = 8;
   // Accumulators of a reduction along a row, each a vector. An addition takes four cycles, in which a core with vectors
   // of 64 bytes loads four.
   int64_t row_accumulators = 4;

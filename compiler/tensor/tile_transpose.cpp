@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "tensor/byte_products.h"
-
 namespace dlcc::tensor {
 namespace {
 
@@ -54,15 +52,6 @@ const Intrinsic* tile_transpose(DType type, int64_t size, int from_between, int 
   if (type != dtype::f32 && type != dtype::i32) return nullptr;
   auto found = std::ranges::find(tile_transposes(), name_of(type, size, from_between, to_between), &Intrinsic::name);
   return found == tile_transposes().end() ? nullptr : &*found;
-}
-
-const std::vector<const Intrinsic*>& known_intrinsics() {
-  static const std::vector<const Intrinsic*> all = [] {
-    std::vector<const Intrinsic*> known(byte_products().begin(), byte_products().end());
-    for (const Intrinsic& i : tile_transposes()) known.push_back(&i);
-    return known;
-  }();
-  return all;
 }
 
 }  // namespace dlcc::tensor

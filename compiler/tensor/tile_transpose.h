@@ -21,7 +21,4 @@ const Intrinsic* tile_transpose(DType, int64_t size, int from_between, int to_be
 
 const std::vector<Intrinsic>& tile_transposes();  // all of them
 
-// The intrinsics that schedules call: the dot products of tensor/byte_products.h and the transpositions of tiles.
-const std::vector<const Intrinsic*>& known_intrinsics();
-
 }  // namespace dlcc::tensor

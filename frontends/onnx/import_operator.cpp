@@ -140,7 +140,7 @@ void Importer::warn_of_later_type(const Node& n, const Row& row, int input, cons
   const auto since = operator_set_with_type(row.op, input, type);
   if (!since || *since <= n.opset() || !later_types_.insert(fmt::format("{} {}", row.op, name(type))).second) return;
   diagnostics_.warning(
-      DiagnosticId::unsupported_type, n.location(),
+      DiagnosticId::later_type, n.location(),
       fmt::format("{} is {}, which {} may have in operator sets from {}; the model declares {}", what, name(type),
                   row.op, *since, n.opset()),
       {},

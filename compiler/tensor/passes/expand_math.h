@@ -17,7 +17,7 @@ struct MathOptions {
   // Without, multiply-adds are rounded twice, for targets without the instruction: float32 errors stay below 4 ulp,
   // float64 pow loses digits.
   bool fused = true;
-  // erf of float32 is one quotient of polynomials, in half of the time and within 6 ulp.
+  // erf of float32 is one quotient of polynomials, in a third of the time and within 6 ulp.
   bool fast = false;
 };
 Expr expand_math(const Expr&, MathOptions = {});

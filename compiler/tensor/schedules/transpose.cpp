@@ -12,16 +12,14 @@
 namespace dlcc::tensor {
 namespace {
 
-constexpr int64_t max_tile_size = 8;  // of 32-bit elements: 16 registers hold a tile and the exchanged rows
-constexpr int64_t tiles_at_once = 2;  // 16 elements of 4 bytes are a cache line
-
 class Scheduler {
  public:
   Scheduler(const Stage& stage, const std::map<Buffer, Layout>& layouts, const Machine& machine)
       : stage_(stage),
         layouts_(layouts),
         machine_(machine),
-        size_(std::min<int64_t>(machine.lanes(32), max_tile_size)) {}
+        size_(std::min<int64_t>(machine.lanes(element_bits), machine.max_transposed_tile)),
+        tiles_at_once_(std::max<int64_t>(machine.cache_line_bytes * 8 / (element_bits * size_), 1)) {}
 
   Stmt run() {
     if (!find_axes() || !find_intrinsic()) return nullptr;
@@ -32,6 +30,8 @@ class Scheduler {
   }
 
  private:
+  static constexpr int64_t element_bits = 32;  // of the elements for which there are intrinsics
+
   const Axis& axis(size_t k) const { return stage_.axes[k]; }
   const Dim& rows() const { return axis(row_).extent; }
   const Dim& columns() const { return stage_.axes.back().extent; }
@@ -44,13 +44,14 @@ class Scheduler {
                           stage_.values.size() == 1 && stage_.axes.size() >= 2;
     const Load* l = is_plain ? as<Load>(stage_.values[0]) : nullptr;
     if (!l || l->otherwise || l->indices.empty() || !is_dense(l->buffer) || !is_dense(stage_.results[0])) return false;
+    bool has_rows = false;
     for (size_t k = 0; k + 1 < stage_.axes.size(); ++k)
-      if (is_along(l->indices.back(), axis(k).var)) row_ = k, has_rows_ = true;
-    return has_rows_ && !provably_lt(rows(), size_) && !provably_lt(columns(), size_);
+      if (is_along(l->indices.back(), axis(k).var)) row_ = k, has_rows = true;
+    return has_rows && !provably_lt(rows(), size_) && !provably_lt(columns(), size_);
   }
 
   // Whether the index is that of the axis, or at a constant distance from it.
-  bool is_along(const Expr& index, const Var& v) const {
+  static bool is_along(const Expr& index, const Var& v) {
     return uses(index, v) && constant_integer(simplify(index - Expr(v))).has_value();
   }
 
@@ -101,12 +102,12 @@ class Scheduler {
 
   Stmt tiles() const {
     const Var group = make_var("columns"), i = make_var("rows"), u = make_var("u");
-    const Dim groups = floor_div(columns(), size_ * tiles_at_once);
-    const Dim single = floor_div(columns(), size_) - Dim(tiles_at_once) * groups;
+    const Dim groups = floor_div(columns(), size_ * tiles_at_once_);
+    const Dim single = floor_div(columns(), size_) - Dim(tiles_at_once_) * groups;
     const Dim down = floor_div(rows(), size_);
-    const Expr row = Expr(i) * Expr(size_), column = Expr(group) * Expr(size_ * tiles_at_once);
-    const Stmt several = for_loop(u, tiles_at_once, LoopKind::unrolled, tile(row, column + Expr(u) * Expr(size_)));
-    const Stmt one = tile(row, Expr(Dim(size_ * tiles_at_once) * groups) + Expr(group) * Expr(size_));
+    const Expr row = Expr(i) * Expr(size_), column = Expr(group) * Expr(size_ * tiles_at_once_);
+    const Stmt several = for_loop(u, tiles_at_once_, LoopKind::unrolled, tile(row, column + Expr(u) * Expr(size_)));
+    const Stmt one = tile(row, Expr(Dim(size_ * tiles_at_once_) * groups) + Expr(group) * Expr(size_));
     auto loops = [&](const Dim& count, const Stmt& body) {
       if (count == Dim(0)) return Stmt();
       if (writes_rows_in_turn())
@@ -146,10 +147,10 @@ class Scheduler {
   const Stage& stage_;
   const std::map<Buffer, Layout>& layouts_;
   const Machine& machine_;
-  const int64_t size_;  // of a tile
-  size_t row_ = 0;      // axis of the result's rows
-  bool has_rows_ = false;
-  size_t row_of_operand_ = 0;  // dimension of the operand whose index is along the result's columns
+  const int64_t size_;           // of a tile
+  const int64_t tiles_at_once_;  // as many as fill a cache line
+  size_t row_ = 0;               // axis of the result's rows
+  size_t row_of_operand_ = 0;    // dimension of the operand whose index is along the result's columns
   const Intrinsic* intrinsic_ = nullptr;
 };
 

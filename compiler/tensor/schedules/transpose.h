@@ -1,11 +1,11 @@
 // The schedule of transpositions: a stage whose elements are those of one operand, with the rows of the operand along
-// the innermost axis of the result. Tiles are transposed in registers (tensor/tile_transpose.h), two at a time, which
+// the innermost axis of the result. Tiles are transposed in registers (tensor/tile_transpose.h), `count` at a time, which
 // write a cache line of each row of the result:
 //
 //   parallel other axes:
-//     parallel j in columns / (2 tile sizes): for i in rows / tile size: unrolled u in 2:
+//     parallel j in columns / (count * tile size): for i in rows / tile size: unrolled u in count:
 //       result[rows of tile i, columns of tile (j, u)] = operand[columns of tile (j, u), rows of tile i]   # transposed
-//     the last tile of the columns; the remaining columns and rows, element by element
+//     the last tiles of the columns; the remaining columns and rows, element by element
 //
 // If rows of the result share a set of the first-level cache, the loops over rows and columns are exchanged.
 // Rows and columns are those of the result. Operands are read as they are stored.

@@ -4,8 +4,8 @@
 #include "harness.h"
 #include "tensor/byte_products.h"
 #include "tensor/evaluate.h"
+#include "tensor/known_intrinsics.h"
 #include "tensor/parse.h"
-#include "tensor/tile_transpose.h"
 
 using namespace dlcc;
 using namespace dlcc::tensor;

@@ -41,7 +41,7 @@ TEST_CASE("a type that only later operator sets permit is a warning, once for ea
   const std::string a = value("input", "a", int8, {"2"}), y = value("output", "y", int8, {"2"});
   const std::string sums = node("Add", {"a", "a"}, {"s"}) + node("Add", {"s", "a"}, {"y"});
   CHECK(diagnostics_of(graph_bytes(a + y + sums, 13)) ==
-        "m: node 's' (Add): warning[unsupported-type]: A is int8, which Add may have in operator sets from 14; the "
+        "m: node 's' (Add): warning[later-type]: A is int8, which Add may have in operator sets from 14; the "
         "model declares 13\n"
         "    help: it is compiled as operator set 14 defines it, but other programs may refuse the model: declare "
         "operator set 14, or cast to another type before the node\n");
@@ -55,7 +55,7 @@ TEST_CASE("a result of a later type is a warning, too") {
   const std::string graph = x + y + node("Cast", {"x"}, {"y"}, integer("to", bfloat16));
   CHECK(
       diagnostics_of(graph_bytes(graph, 9))
-          .starts_with("m: node 'y' (Cast): warning[unsupported-type]: its result is bfloat16, which Cast may have in "
+          .starts_with("m: node 'y' (Cast): warning[later-type]: its result is bfloat16, which Cast may have in "
                        "operator sets from 13; the model declares 9\n"));
   CHECK(diagnostics_of(graph_bytes(graph, 13)).empty());
 }
