@@ -6,6 +6,7 @@
 #include <cctype>
 #include <charconv>
 #include <cstdio>
+#include <thread>
 
 #include "emit/interface.h"
 #include "relay/passes/passes.h"
@@ -269,9 +270,11 @@ void add_compile_options(CommandLine& line, CompileOptions& o, std::function<Pro
             .store = store_number(o.bounds),
             .group = Group::model});
   add_code_options(line, o);
+  o.jobs = static_cast<int>(std::clamp(std::thread::hardware_concurrency(), 1U, 256U));
   line.add({.name = "--jobs",
             .placeholder = "N",
-            .help = "Threads of the compiler, 1 to 256; the output does not depend on their number",
+            .help = "Threads of the compiler, 1 to 256 (default: one for each processor); the output does not depend "
+                    "on their number",
             .store = store_integer(o.jobs, 1, 256),
             .other_name = "-j"});
   line.add({.name = "-v",

@@ -59,12 +59,7 @@ class Checker : ValueAddresses {
     for_each_function_call(function_.body, [&](const Call& call) { number_call(call); });
     if (plan_.workspaces.size() != calls_.size())
       fail("the plan has {} workspaces for {} calls of functions", plan_.workspaces.size(), calls_.size());
-    ByteOwners memory;
-    for (size_t v = 0; v < function_.values.size(); ++v) {
-      const Storage storage = function_.values[v].storage;
-      if (storage == Storage::input || storage == Storage::constant)
-        memory.write(range_of(static_cast<ValueId>(v)), static_cast<ValueId>(v));
-    }
+    ByteOwners memory;  // without inputs and constants, which always hold their own bytes
     if (!execute(function_.body, memory)) return;  // the run ends in a step
     for (ValueId v : function_.outputs) {
       if (base_of(v).storage != Storage::output)
@@ -90,6 +85,8 @@ class Checker : ValueAddresses {
   void read(const ByteOwners& memory, ValueId v, const std::string& where) const {
     check_usable(v, where);
     if (incomplete_.contains(base_id(v))) fail("{}: a loop has not written all slices of {} yet", where, label(v));
+    const Storage storage = base_of(v).storage;
+    if (storage == Storage::input || storage == Storage::constant) return;
     const std::optional<int64_t> byte = memory.find_other(range_of(v), base_id(v));
     if (!byte) return;
     const std::optional<ValueId> found = memory.owner_at(*byte);
@@ -125,7 +122,7 @@ class Checker : ValueAddresses {
     for (const Operand& o : operands)
       if (o.access != Access::read) clear(o.value, memory);
     for (const Operand& o : operands)
-      if (o.access == Access::write) write(o.value, memory);
+      if (o.access == Access::write) define(o.value, memory);
   }
 
   // A step writes the value: temporaries that may alias it become undefined.
@@ -146,6 +143,9 @@ class Checker : ValueAddresses {
   }
   void write(ValueId v, ByteOwners& memory) const {
     clear_shared(v, memory);
+    define(v, memory);
+  }
+  void define(ValueId v, ByteOwners& memory) const {
     if (begins_at_scalar(v))
       memory.clear_others(range_of(v), base_id(v));
     else

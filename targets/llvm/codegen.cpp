@@ -44,17 +44,21 @@ void set_cpu(llvm::Function& function, const CodeLevel& level) {
     function.addFnAttr("prefer-vector-width", std::to_string(level.preferred_vector_bits));
 }
 
-// LLVM's passes from IR to machine code, with two changes. Loop strength reduction and the pass that prepares for it
-// are left out, since emit_address.cpp has done it. Spills are counted after register allocation.
-class KernelPasses : public llvm::legacy::PassManager {
+// LLVM's passes from IR to machine code, with three changes. Loop strength reduction and the pass that prepares for it
+// are left out, since emit_address.cpp has done it. Spills are counted after register allocation. The entry and run
+// functions are not scheduled: they have thousands of instructions in a block, for which scheduling takes quadratic
+// time, and their speed does not matter.
+class CodePasses : public llvm::legacy::PassManager {
  public:
-  explicit KernelPasses(std::map<std::string, Spills>& of_function) : of_function_(of_function) {}
+  CodePasses(std::map<std::string, Spills>& of_function, bool is_entry)
+      : of_function_(of_function), is_entry_(is_entry) {}
 
   void add(llvm::Pass* pass) override {
     const llvm::PassInfo* info = llvm::PassRegistry::getPassRegistry()->getPassInfo(pass->getPassID());
     llvm::StringRef name = info ? info->getPassArgument() : "";
     if (name == "stack-slot-coloring") llvm::legacy::PassManager::add(make_spill_counter(of_function_));
-    if (name == "loop-reduce" || name == "canon-freeze")
+    const bool schedules = name == "machine-scheduler" || name == "postmisched" || name == "machine-combiner";
+    if (name == "loop-reduce" || name == "canon-freeze" || (is_entry_ && schedules))
       delete pass;
     else
       llvm::legacy::PassManager::add(pass);
@@ -62,6 +66,7 @@ class KernelPasses : public llvm::legacy::PassManager {
 
  private:
   std::map<std::string, Spills>& of_function_;
+  bool is_entry_;
 };
 
 class Generator {
@@ -111,17 +116,17 @@ class Generator {
   const ConstantSection& constants() const { return constants_; }
 
  private:
-  // Setting up the LLVM context and the passes of a unit takes as long as compiling a small kernel.
-  static constexpr size_t kernels_per_unit = 4;
 
   struct Unit {
     size_t level;
     size_t first, last;  // the kernels [first, last); none: the entry and run functions
   };
 
-  // Adds units of consecutive kernels, leaving out kernels that run the code of another level.
+  // Adds units of consecutive kernels, leaving out kernels that run the code of another level. Setting up the LLVM
+  // context and the passes of a unit takes as long as compiling a small kernel, so a unit has several; but there are
+  // enough units for many threads.
   void add_units(size_t level) {
-    const size_t all = parts_.program.kernels.size();
+    const size_t all = parts_.program.kernels.size(), kernels_per_unit = std::clamp<size_t>(all / 32, 4, 16);
     auto has_code = [&](size_t k) { return level_of_kernel(parts_.program, parts_.target, k, level) == level; };
     for (size_t first = 0, last; first < all; first = last) {
       last = first + 1;
@@ -205,7 +210,7 @@ class Generator {
     if (debug) debug->finish();
     verify(module);
     if (output != Output::llvm_ir && options_.optimization > 0) optimize(module, *machine);
-    Compiled result{write(module, *machine, output, of_function), {}};
+    Compiled result{write(module, *machine, output, of_function, is_entry), {}};
     for (size_t k = unit.first; k < unit.last; ++k) {
       Spills& spills = result.spills.emplace_back();
       for (const auto& [function, of_loops] : of_function)  // the kernel's function and those outlined from it
@@ -223,7 +228,7 @@ class Generator {
   }
 
   static std::string write(llvm::Module& module, llvm::TargetMachine& machine, Output output,
-                           std::map<std::string, Spills>& of_function) {
+                           std::map<std::string, Spills>& of_function, bool is_entry) {
     if (output == Output::llvm_ir || output == Output::optimized_llvm_ir) {
       std::string text;
       llvm::raw_string_ostream stream(text);
@@ -232,7 +237,7 @@ class Generator {
     }
     llvm::SmallVector<char, 0> bytes;
     llvm::raw_svector_ostream stream(bytes);
-    KernelPasses passes(of_function);
+    CodePasses passes(of_function, is_entry);
     auto type = output == Output::object ? llvm::CodeGenFileType::ObjectFile : llvm::CodeGenFileType::AssemblyFile;
     machine.Options.MCOptions.AsmVerbose = true;  // comments in the assembly name loops and spills
     bool cannot = machine.addPassesToEmitFile(passes, stream, nullptr, type);
