@@ -95,9 +95,8 @@ class ByteOwners {
   // Replaces what the segments say about the range, which is not empty.
   void replace(Bytes at, std::optional<Segment> by) {
     const auto first = segments_.begin() + (after(at.begin) - segments_.cbegin());
-    const auto last = std::lower_bound(first, segments_.end(), at.end, [](const Segment& s, int64_t end) {
-      return s.begin < end;
-    });
+    const auto last =
+        std::lower_bound(first, segments_.end(), at.end, [](const Segment& s, int64_t end) { return s.begin < end; });
     std::array<Segment, 3> pieces;
     size_t count = 0;
     if (first != last && first->begin < at.begin) pieces[count++] = {first->begin, at.begin, first->owner};

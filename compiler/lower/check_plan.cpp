@@ -59,7 +59,7 @@ class Checker : ValueAddresses {
     for_each_function_call(function_.body, [&](const Call& call) { number_call(call); });
     if (plan_.workspaces.size() != calls_.size())
       fail("the plan has {} workspaces for {} calls of functions", plan_.workspaces.size(), calls_.size());
-    ByteOwners memory;  // without inputs and constants, which always hold their own bytes
+    ByteOwners memory;                             // without inputs and constants, which always hold their own bytes
     if (!execute(function_.body, memory)) return;  // the run ends in a step
     for (ValueId v : function_.outputs) {
       if (base_of(v).storage != Storage::output)

@@ -177,7 +177,7 @@ struct Machine {
   // Least size of operands that are prefetched, in bytes. The hardware prefetchers find smaller ones in the
   // second-level cache in time.
   int64_t prefetch_threshold() const { return 4 * l1_bytes; }
-  int64_t max_row_scratch() const { return l1_bytes / 8; }  // bytes of a row of scratch that is kept on the stack
+  int64_t max_row_scratch() const { return l1_bytes / 4; }  // bytes of scratch of a loop that is kept on the stack
   int64_t l2_budget() const { return l2_bytes / 2; }        // bytes of an operand that stays cached while others stream
   int64_t l2_reuse_limit() const { return l2_bytes / 4; }   // a larger operand is evicted before it is read again
 };

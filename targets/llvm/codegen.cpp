@@ -96,9 +96,11 @@ class Generator {
       options_.progress(++done, units_.size());
     };
     auto work = [&] {
+      // Backwards: the last unit, the entry and run functions, may take longest.
       for (size_t i; !failed && (i = next++) < units_.size();) {
         try {
-          results[i] = compile(units_[i], output);
+          const size_t unit = units_.size() - 1 - i;
+          results[unit] = compile(units_[unit], output);
           tell();
         } catch (...) {
           if (!failed.exchange(true)) failure = std::current_exception();
@@ -116,7 +118,6 @@ class Generator {
   const ConstantSection& constants() const { return constants_; }
 
  private:
-
   struct Unit {
     size_t level;
     size_t first, last;  // the kernels [first, last); none: the entry and run functions

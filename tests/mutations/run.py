@@ -104,8 +104,8 @@ def update_copy():
 class Runner:
     def __init__(self, prefix):
         self.prefix = shlex.split(prefix)
-        # The compiler cache knows the objects of the tree when paths are relative.
-        self.environment = dict(os.environ, CCACHE_BASEDIR=str(COPY))
+        # The compiler cache knows the objects of the tree when paths are relative. Unit tests end at the first failure.
+        self.environment = dict(os.environ, CCACHE_BASEDIR=str(COPY), DLCC_STOP_EARLY="1")
 
     def call(self, *command):
         done = subprocess.run([*self.prefix, *command], cwd=COPY, env=self.environment, text=True,

@@ -75,8 +75,9 @@ bool is_operand_of_intrinsic(const Stmt& s, const Buffer& b) {
   return found;
 }
 
-// The body with the buffer local to the loop that has all of its accesses; null if there is no such loop.
-Stmt contracted(const Stmt& body, const Buffer& b, int64_t max_bytes) {
+// The body with the buffer local to the outermost loop in which its row has at most `max_bytes`; null if there is no
+// such loop. `fixed`: the dimensions whose indices are the variables of the loops around `body`.
+Stmt contracted(const Stmt& body, const Buffer& b, int64_t max_bytes, std::set<size_t> fixed = {}) {
   std::vector<Stmt> list = statements_of(body);
   auto user = std::ranges::find_if(list, [&](const Stmt& s) { return accesses(s, b); });
   if (user == list.end() || std::any_of(user + 1, list.end(), [&](const Stmt& s) { return accesses(s, b); }))
@@ -87,15 +88,22 @@ Stmt contracted(const Stmt& body, const Buffer& b, int64_t max_bytes) {
                      ? row_dimension(accesses_in(loop->body).indices.at(b), loop->var)
                      : std::nullopt;
   if (!d) return nullptr;
+  fixed.insert(*d);
   Shape row = b->shape;
-  row[*d] = 1;
+  for (size_t k : fixed) row[k] = 1;
   const auto elements = product(row).constant();
-  if (!elements || *elements > max_bytes * 8 / bits(b->type)) return nullptr;
+  if (!elements) return nullptr;
+  if (*elements > max_bytes * 8 / bits(b->type)) {
+    const Stmt inside = contracted(loop->body, b, max_bytes, fixed);
+    if (!inside) return nullptr;
+    *user = for_loop(loop->var, loop->extent, loop->kind, inside);
+    return sequence(std::move(list));
+  }
   const Buffer local = make_buffer(b->name, b->type, row, Scope::local, b->alignment);
   const Stmt inside = rewrite_accesses(loop->body, [&](Buffer& accessed, std::vector<Expr>& indices) {
     if (accessed != b) return;
     accessed = local;
-    indices[*d] = Expr(0);
+    for (size_t k : fixed) indices[k] = Expr(0);
   });
   *user = for_loop(loop->var, loop->extent, loop->kind, allocate(local, inside));
   return sequence(std::move(list));

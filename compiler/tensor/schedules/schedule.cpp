@@ -13,6 +13,7 @@
 #include "tensor/passes/fuse_rows.h"
 #include "tensor/passes/merge_axes.h"
 #include "tensor/passes/tensorize.h"
+#include "tensor/schedules/column_reduction.h"
 #include "tensor/schedules/constant_packing.h"
 #include "tensor/schedules/contraction.h"
 #include "tensor/schedules/generic.h"
@@ -21,6 +22,7 @@
 #include "tensor/schedules/loops.h"
 #include "tensor/schedules/outer_axes.h"
 #include "tensor/schedules/row_blocks.h"
+#include "tensor/schedules/separable_window.h"
 #include "tensor/schedules/sizes.h"
 #include "tensor/schedules/statements.h"
 #include "tensor/schedules/symbolic_contraction.h"
@@ -35,10 +37,12 @@ namespace dlcc::tensor {
 namespace {
 
 // A reduction in register tiles, with the next stage where that is its epilogue.
-using ReductionPlan = std::variant<WindowReductionPlan, TiledReductionPlan>;
+using ReductionPlan = std::variant<WindowReductionPlan, TiledReductionPlan, ColumnReductionPlan>;
 
 bool has_epilogue(const ReductionPlan& plan) {
-  return std::visit([](const auto& p) { return p.epilogue.has_value(); }, plan);
+  if (const auto* window = std::get_if<WindowReductionPlan>(&plan)) return window->epilogue.has_value();
+  const auto* tiled = std::get_if<TiledReductionPlan>(&plan);
+  return tiled && tiled->epilogue.has_value();
 }
 
 // The reductions of a function that are computed in register tiles, by their first stage. `layouts` gets the layouts of
@@ -51,6 +55,8 @@ std::map<size_t, ReductionPlan> plan_reductions(const TensorFunction& f, std::ma
     if (auto window = plan_window_reduction(f, k, layouts, constant)) {
       for (const auto& [buffer, layout] : window->constants) layouts[buffer] = layout;
       plan = std::move(*window);
+    } else if (auto columns = plan_column_reduction(f, k, layouts)) {
+      plan = std::move(*columns);
     } else if (auto tiled = plan_tiled_reduction(f, k, layouts, storage_machine)) {
       plan = std::move(*tiled);
     }
@@ -78,9 +84,12 @@ Stmt schedule_stages(const TensorFunction& f, const std::map<size_t, ReductionPl
       if (Stmt transposed = schedule_transpose(f.stages[k], layouts, machine)) return transposed;
       return f.stages[k].body ? schedule_body(f.stages[k], machine) : schedule_stage(f.stages[k], layouts, machine);
     }
-    const auto* window = std::get_if<WindowReductionPlan>(&plan->second);
-    return window ? schedule_window_reduction(*window, layouts, machine, threads)
-                  : schedule_tiled_reduction(std::get<TiledReductionPlan>(plan->second), machine);
+    return std::visit(overloaded{[&](const WindowReductionPlan& p) {
+                                   return schedule_window_reduction(p, layouts, machine, threads);
+                                 },
+                                 [&](const TiledReductionPlan& p) { return schedule_tiled_reduction(p, machine); },
+                                 [&](const ColumnReductionPlan& p) { return schedule_column_reduction(p, machine); }},
+                      plan->second);
   };
   // A stage with a result in blocks gathers its operands, for which it needs the registers.
   const bool fuses = std::ranges::all_of(f.results, [&](const Buffer& b) { return layout_of(layouts, b).is_dense(); });
@@ -203,6 +212,7 @@ ScheduledFunction schedule(ScheduleRequest r) {
   auto line_buffer = winograd || contraction
                          ? std::nullopt
                          : plan_line_buffer(f, r.layouts, r.constant, r.options, storage_machine(r.machines), r.config);
+  if (!winograd && !contraction && !line_buffer) separate_windows(f, layouts, storage_machine(r.machines));
   Decision decision = winograd      ? decide(std::move(*winograd))
                       : contraction ? decide(std::move(*contraction), layouts)
                       : line_buffer ? decide(std::move(*line_buffer), layouts)

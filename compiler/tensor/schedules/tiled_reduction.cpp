@@ -5,6 +5,7 @@
 
 #include "tensor/analysis.h"
 #include "tensor/schedules/epilogue.h"
+#include "tensor/schedules/image_rows.h"
 #include "tensor/schedules/loops.h"
 #include "tensor/schedules/row_reduction.h"
 #include "tensor/simplify.h"
@@ -29,13 +30,17 @@ class Planner {
 
   std::optional<TiledReductionPlan> run() {
     const Stage& stage = f_.stages[k_];
-    if (!is_plain(stage) || !stage.reduction || !is_static_stage(stage)) return std::nullopt;
+    if (!is_static_reduction(stage)) return std::nullopt;
     plan_.reduced = stage;
     const Ranges ranges = ranges_of(stage);
     plan_.reduced.values[0] = simplify(stage.values[0], ranges);
     plan_.epilogue = find_epilogue(f_, k_);
     const Stage& last = plan_.epilogue ? *plan_.epilogue : plan_.reduced;
-    if (!is_plain(last) || !layout_of(layouts_, last.results[0]).is_dense() || !find_row()) return std::nullopt;
+    const auto row_axis = row_axis_of(stage);
+    if (!is_plain(last) || !layout_of(layouts_, last.results[0]).is_dense() || !row_axis) return std::nullopt;
+    plan_.row_axis = static_cast<int>(*row_axis);
+    plan_.by_row = reads_stage();
+    if (plan_.by_row) find_block();
     for (const Load& l : loads_of(plan_.reduced.values[0]))
       if (l.otherwise && !add_copy(l, ranges)) return std::nullopt;
     read_copies();
@@ -44,17 +49,21 @@ class Planner {
   }
 
  private:
-  static bool is_static_stage(const Stage& s) {
-    auto is_positive = [](const Axis& a) { return a.extent.constant().value_or(0) > 0; };
-    const auto loads = loads_of(s.values[0]);
-    return std::ranges::all_of(s.axes, is_positive) && std::ranges::all_of(s.reduction->axes, is_positive) &&
-           std::ranges::all_of(loads, [](const Load& l) { return is_static(l.buffer->shape); });
+  // Whether the stage reads a result of an earlier stage.
+  bool reads_stage() const {
+    return std::any_of(f_.stages.begin(), f_.stages.begin() + static_cast<std::ptrdiff_t>(k_),
+                       [&](const Stage& earlier) { return reads(f_.stages[k_], earlier.results[0]); });
   }
 
-  bool find_row() {
-    for (size_t a = 0; a < plan_.reduced.axes.size(); ++a)
-      if (plan_.reduced.axes[a].extent != Dim(1)) plan_.row_axis = static_cast<int>(a);
-    return plan_.row_axis >= 0;
+  // An axis that occurs as floordiv(axis, block).
+  void find_block() {
+    for_each_expr(plan_.reduced.values[0], [&](const Expr& e) {
+      const Binary* quotient = as<Binary>(e);
+      const auto block = quotient && quotient->op == BinaryOp::floor_div ? constant_integer(quotient->b) : std::nullopt;
+      for (size_t a = 0; block && a < plan_.reduced.axes.size(); ++a)
+        if (is_var(quotient->a, plan_.reduced.axes[a].var))
+          plan_.blocked_axis = static_cast<int>(a), plan_.block = *block;
+    });
   }
 
   // Several loads of one operand share its copy.
@@ -102,17 +111,15 @@ class Planner {
       for (size_t d = 0; d < l.indices.size(); ++d) {
         if (!uses(l.indices[d], x)) continue;
         const auto stride = stride_along(l.indices[d], x);
-        if (!stride || *stride < 1 || *stride > machine_.max_lane_stride || !is_innermost(l.buffer, d)) return false;
+        if (!stride || *stride < 1 || *stride > machine_.max_lane_stride || !is_dense_row(l.buffer, d)) return false;
         any = true;
       }
     }
     return any;
   }
 
-  bool is_innermost(const Buffer& b, size_t d) const {
-    if (!layout_of(layouts_, b).is_dense()) return false;
-    return std::all_of(b->shape.begin() + static_cast<std::ptrdiff_t>(d) + 1, b->shape.end(),
-                       [](const Dim& later) { return later == Dim(1); });
+  bool is_dense_row(const Buffer& b, size_t d) const {
+    return layout_of(layouts_, b).is_dense() && is_innermost(*b, d);
   }
 
   const TensorFunction& f_;
@@ -136,12 +143,17 @@ struct RowTile {
 class TileChooser {
  public:
   TileChooser(const TiledReductionPlan& plan, const Machine& machine, int64_t lanes)
-      : stage_(plan.reduced), row_(plan.row_axis), machine_(machine), loads_(loads_of(plan.reduced.values[0])) {
+      : stage_(plan.reduced),
+        row_(plan.row_axis),
+        by_row_(plan.by_row),
+        machine_(machine),
+        loads_(loads_of(plan.reduced.values[0])) {
     row_vectors_ = std::max<int64_t>(extent(row_) / lanes, 1);
   }
 
   RowTile run() {
     consider(-1, 1);
+    if (by_row_) return best_;
     for (int axis = static_cast<int>(stage_.axes.size()); axis-- > 0;)
       for (int64_t unrolled = 2; axis != row_ && unrolled <= std::min(extent(axis), machine_.max_unrolled_indices);
            ++unrolled)
@@ -194,6 +206,7 @@ class TileChooser {
 
   const Stage& stage_;
   int row_;
+  bool by_row_;
   const Machine& machine_;
   std::vector<Load> loads_;
   int64_t row_vectors_ = 1;
@@ -210,11 +223,7 @@ class Scheduler {
         machine_(machine),
         stage_(plan.reduced),
         epilogue_(plan.reduced, plan.epilogue ? &*plan.epilogue : nullptr) {
-    int widest = bits(stage_.reduction->identity[0].type());
-    for_each_expr(stage_.values[0], [&](const Expr& e) {
-      if (e.type() != dtype::i64) widest = std::max(widest, bits(e.type()));
-    });
-    lanes_ = std::max(1, machine.lanes(std::max(widest, 8)));
+    lanes_ = lanes_of(stage_, machine);
     tile_ = TileChooser(plan, machine, lanes_).run();
   }
 
@@ -250,9 +259,21 @@ class Scheduler {
   Stmt outer_loops() const {
     Stmt body = tile_.unrolled_axis < 0 ? rows(Expr(0), 1) : unrolled_axis();
     for (int k = static_cast<int>(stage_.axes.size()); k-- > 0;)
-      if (k != plan_.row_axis && k != tile_.unrolled_axis)
+      if (k == plan_.blocked_axis)
+        body = in_blocks(axis(k), body);
+      else if (k != plan_.row_axis && k != tile_.unrolled_axis)
         body = for_loop(axis(k).var, axis(k).extent.value(), LoopKind::parallel, body);
     return body;
+  }
+
+  Stmt in_blocks(const Axis& a, const Stmt& body) const {
+    const Var block = make_var("block"), row = make_var(a.var->name);
+    const int64_t rows = a.extent.value(), blocks = ceil_div(rows, plan_.block);
+    const Expr first = Expr(block) * Expr(plan_.block);
+    const Expr count = rows % plan_.block == 0 ? Expr(plan_.block) : min(Expr(plan_.block), Expr(rows) - first);
+    const Stmt at = substitute(body, {{a.var, first + Expr(row)}});
+    return simplify(for_loop(block, blocks, LoopKind::parallel, for_loop(row, count, LoopKind::serial, at)),
+                    {{row, {0, plan_.block - 1}}});
   }
 
   Stmt unrolled_axis() const {
@@ -262,26 +283,18 @@ class Scheduler {
     return extent % size ? sequence({whole, rows(Expr(extent - extent % size), extent % size)}) : whole;
   }
 
+  // An epilogue may read an operand whose memory the result gets.
+  Repetition repetition() const {
+    const bool reads_operand = plan_.epilogue && loads_of(plan_.epilogue->values[0]).size() > 1;
+    return reads_operand ? Repetition::forbidden : Repetition::allowed;
+  }
+
   // `count` indices of the unrolled axis from `first` on, for the whole row.
   Stmt rows(const Expr& first, int64_t count) const {
-    const int64_t width = axis(plan_.row_axis).extent.value(), whole = width / (tile_.vectors * lanes_);
-    int64_t done = whole * tile_.vectors * lanes_;
-    std::vector<Stmt> all;
-    Var t = make_var("tile");
-    if (whole > 0)
-      all.push_back(for_loop(t, whole, LoopKind::parallel,
-                             tile({first, count, Expr(t) * Expr(tile_.vectors * lanes_), tile_.vectors, lanes_})));
-    if (int64_t vectors = (width - done) / lanes_; vectors > 0) {
-      all.push_back(tile({first, count, Expr(done), vectors, lanes_}));
-      done += vectors * lanes_;
-    }
-    // Vectors of powers of two: others take several registers.
-    for (int64_t lanes = lanes_; width > done; lanes /= 2)
-      if (width - done >= lanes) {
-        all.push_back(tile({first, count, Expr(done), 1, lanes}));
-        done += lanes;
-      }
-    return sequence(std::move(all));
+    return in_row_tiles(axis(plan_.row_axis).extent.value(), tile_.vectors, lanes_, repetition(),
+                        [&](const Expr& left, int64_t vectors, int64_t lanes) {
+                          return tile({first, count, left, vectors, lanes});
+                        });
   }
 
   struct Tile {

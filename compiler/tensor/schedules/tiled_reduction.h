@@ -37,6 +37,11 @@ struct TiledReductionPlan {
   Stage reduced;                  // reads the padded copies in place of their operands
   std::optional<Stage> epilogue;  // the next stage, if it reads the results at its own index
   int row_axis = -1;              // the axis of the result along which vectors run, the innermost of its storage
+  // The stage reads a result of an earlier stage. Tiles have one row, and the axis whose blocks are an axis of that
+  // result (-1: none) is a loop over blocks and one over the rows of a block, so that the blocks can be fused.
+  bool by_row = false;
+  int blocked_axis = -1;
+  int64_t block = 1;
   std::vector<PaddedCopy> copies;
 };
 

@@ -140,6 +140,11 @@ TEST_CASE("an index out of range is an error, but not in the arm of a select tha
                     "  if i[p] >= 0 and i[p] < 4 { y[p] = x[i[p]] } else { y[p] = 0.0 } } }")
                     .kernels[0];
   CHECK(numbers(evaluate(branch, std::vector{x, i}).results[0]) == Doubles{2, 0, 0});
+  auto store = parsed(
+                   "kernel @k(write y: f32[3, 29, 2]) { parallel c in 3 { parallel block in 2 { for i in 15 {"
+                   "  vector l in 2 { y[c, 15 * block + i, l] = 1.0 } } } } }")
+                   .kernels[0];
+  CHECK_THROWS_AS(evaluate(store, std::vector<Constant>()), InternalError);
 }
 
 TEST_CASE("axes of size 0, and loops longer than the evaluator's 512 lanes") {

@@ -1,0 +1,39 @@
+// Building blocks of the schedules of dense images (tiled_reduction.h, separable_window.h, column_reduction.h), whose
+// vectors are neighbouring results of a row.
+#pragma once
+
+#include <functional>
+#include <optional>
+
+#include "tensor/ir.h"
+#include "tensor/machine.h"
+
+namespace dlcc::tensor {
+
+// Whether the stage is a reduction with one result whose axes and operands have static, positive sizes.
+bool is_static_reduction(const Stage&);
+
+// The axis of the rows of the stage's result: the last one whose extent is not 1. Empty if there is none.
+std::optional<size_t> row_axis_of(const Stage&);
+
+// Whether neighbours along dimension `d` of a dense buffer are neighbours in memory.
+bool is_innermost(const BufferNode&, size_t d);
+
+// The load of a stage that reads one operand, once, and depends on its axes only through this load. Empty otherwise.
+std::optional<Load> only_load(const Stage&);
+
+// Whether a point at which the load, the stage's only one, is out of range leaves the reduction unchanged.
+bool leaves_unchanged(const Stage&, const Load&);
+
+// The lanes of a vector of the stage's results: those of the widest type in the computation, at least 1.
+int64_t lanes_of(const Stage&, const Machine&);
+
+// Cuts a row of `width` results: a parallel loop over tiles of `vectors` vectors, then at most one tile of fewer
+// vectors, then vectors of smaller powers of two, since others take several registers. tile(left, vectors, lanes) gives
+// the statement for vectors * lanes results from `left` on. If results may be computed twice, the last vector overlaps
+// the one before it instead of being divided: 14 results are two vectors of 8.
+enum class Repetition : uint8_t { forbidden, allowed };
+Stmt in_row_tiles(int64_t width, int64_t vectors, int64_t lanes, Repetition,
+                  const std::function<Stmt(const Expr& left, int64_t vectors, int64_t lanes)>& tile);
+
+}  // namespace dlcc::tensor
