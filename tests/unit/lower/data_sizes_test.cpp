@@ -5,8 +5,11 @@
 #include "lower/evaluate.h"
 #include "lower/largest_size.h"
 #include "lower/verify.h"
+#include "lower/walk.h"
 #include "lowering.h"
 #include "program_builder.h"
+#include "tensor/simplify.h"
+#include "tensor/visit.h"
 
 using namespace dlcc;
 using namespace dlcc::lower;
@@ -47,6 +50,20 @@ ProgramBuilder counted() {
     for (tensor::Parameter& p : variants.variants[0].params)
       if (&variants == &b.program.kernels[0]) p.buffer = tensor::make_buffer("p", dtype::u8, {Dim(8) * Dim::symbol(n)});
   return b;
+}
+
+// Whether the program's requirements with the status hold when its only data-dependent size is `size`.
+bool holds_at(const Program& p, tensor::Status status, int64_t size) {
+  const tensor::Substitution at = {{scalar_of(p.data_sizes.at(0).symbol), tensor::Expr(size)}};
+  bool all = true, any = false;
+  for_each_step(p.body, [&](const Step& step) {
+    const auto* require = std::get_if<Require>(&step);
+    if (!require || require->status != status) return;
+    any = true;
+    all &= tensor::constant_integer(tensor::simplify(tensor::substitute(require->condition, at))) == 1;
+  });
+  REQUIRE(any);
+  return all;
 }
 
 }  // namespace
@@ -104,6 +121,10 @@ TEST_CASE("programs with data-dependent sizes give the results of their modules"
   })");
   REQUIRE(rows.data_sizes.size() == 1);
   CHECK(rows.data_sizes[0].most == Dim(5));
+  CHECK(holds_at(rows, tensor::Status::capacity_exceeded, 5));
+  CHECK_FALSE(holds_at(rows, tensor::Status::capacity_exceeded, 6));
+  CHECK(holds_at(rows, tensor::Status::dimension_out_of_range, 0));
+  CHECK_FALSE(holds_at(rows, tensor::Status::dimension_out_of_range, -1));
   // Two calls of a function have sizes of their own.
   const Program twice = lowered(R"(
   def @positions(%c: Tensor[(5), bool]) -> Tensor[(?, 1), int64] {

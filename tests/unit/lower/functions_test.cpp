@@ -89,10 +89,10 @@ TEST_CASE("calls with different types or constants have different functions") {
   const std::string scaled = function("f", large, "Tensor[(4, 6), float32]", ", %s: float32", "%x * %s");
   Program constants = lowered(scaled +
                               "def @main(%x: Tensor[(4, 6), float32], %t: float32) {\n"
-                              "  (@f(%x, 2f), @f(%x + 1f, 2f), @f(%x, 3f), @f(%x, %t))\n}");
-  REQUIRE(constants.functions.size() == 1);
+                              "  (@f(%x, 2f), @f(%x + 1f, 2f), @f(%x, 3f), @f(%x + 1f, 3f), @f(%x, %t))\n}");
+  REQUIRE(constants.functions.size() == 2);
   CHECK(constants.functions[0].inputs.size() == 1);
-  CHECK(calls_in(constants) == 2);
+  CHECK(calls_in(constants) == 4);
 }
 
 TEST_CASE("calls whose operands and results are tuples, repeated values, constants or operands") {

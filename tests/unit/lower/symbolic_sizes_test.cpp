@@ -1,6 +1,7 @@
 // Plans of programs with symbolic sizes: random programs whose values are scaled by symbols of the inputs.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <array>
 #include <numeric>
 #include <random>
@@ -14,6 +15,8 @@
 #include "lower/walk.h"
 #include "random_program.h"
 #include "tensor/evaluate.h"
+#include "tensor/simplify.h"
+#include "tensor/visit.h"
 
 using namespace dlcc;
 using namespace dlcc::lower;
@@ -303,6 +306,27 @@ TEST_CASE("a plan that is wrong at some sizes is refused") {
   }
   CHECK(refused > 1000);
   CHECK(harmless > 100);
+}
+
+TEST_CASE("the entry refuses each negative size, also where the product of two is positive") {
+  Program program = random_program(7, unbounded);
+  program.checked_sizes = {Dim::symbol(n) - Dim(4), Dim::symbol(m) - Dim(4)};
+  const EntrySizes entry = entry_sizes(program, plan_storage(program));
+  auto admits = [&](int64_t size_n, int64_t size_m) {
+    tensor::Substitution at = {{entry.given[0], tensor::Expr(size_n)}, {entry.given[1], tensor::Expr(size_m)}};
+    return std::ranges::all_of(entry.steps.steps, [&](const Step& step) {
+      auto value = [&](const tensor::Expr& e) { return tensor::simplify(tensor::substitute(e, at)); };
+      if (const auto* compute = std::get_if<Compute>(&step))
+        at.insert_or_assign(compute->result, value(compute->value));
+      const auto* require = std::get_if<Require>(&step);
+      return !require || tensor::constant_integer(value(require->condition)) != 0;
+    });
+  };
+  CHECK(admits(4, 4));
+  CHECK(admits(9, 5));
+  CHECK_FALSE(admits(2, 3));
+  CHECK_FALSE(admits(2, 9));
+  CHECK_FALSE(admits(9, 2));
 }
 
 TEST_CASE("the entry computes the offsets of the arena's layout") {
