@@ -48,13 +48,17 @@ struct Inference::Gathered {
   Type not_tensor;  // the type of an operand that is no tensor
 };
 
-// A variadic operator's operands are taken out of their tuple.
+// A variadic operator's operands are taken out of their tuples.
 Inference::Gathered Inference::gather(const Operator& op, const std::vector<Type>& operands) const {
   Gathered g;
-  std::vector<Type> types = operands;
-  if (op.variadic) {
-    Type tuple = unifier_.shallow(operands[0]);
-    if (const TupleType* fields = as<TupleType>(tuple)) types = std::vector<Type>(fields->fields);
+  std::vector<Type> types;
+  for (const Type& operand : operands) {
+    const Type type = unifier_.shallow(operand);
+    const TupleType* fields = op.variadic ? as<TupleType>(type) : nullptr;
+    if (fields)
+      types.insert(types.end(), fields->fields.begin(), fields->fields.end());
+    else
+      types.push_back(type);
   }
   for (const Type& type : types) {
     Type t = unifier_.shallow(type);
@@ -94,8 +98,8 @@ Type Inference::call_operator(const Operator* op, Call& call, const SourceLocati
     waiting.types.push_back(type_of(a, location));
     waiting.names.push_back(describe(a));
   }
-  const size_t found = call.args.size(), expected = op->variadic ? 1 : op->arguments.size();
-  if (op->variadic ? found != 1 : !op->accepts(found)) {
+  const size_t found = call.args.size(), expected = op->arguments.size();
+  if (!op->accepts(found)) {
     const std::string or_more = op->values.empty() ? "" : fmt::format(" or {}", expected + op->values.size());
     return fail(DiagnosticId::wrong_arity, location,
                 fmt::format("{} takes {}{} operand{}, found {}", op->name, expected, or_more,
