@@ -123,6 +123,15 @@ bool assign(const AttrValue& value, std::optional<T>& field) {
   return true;
 }
 
+// TVM writes "" or "void" for no element type.
+bool assign(const AttrValue& value, std::optional<DType>& field) {
+  const std::string* text = std::get_if<std::string>(&value.v);
+  const bool is_void = text && (text->empty() || *text == "void");
+  if (!is_void && !value.is_none()) return from_value(value, field.emplace());
+  field.reset();
+  return true;
+}
+
 template <class T>
 AttrValue to_value(const T& v) {
   return v;
