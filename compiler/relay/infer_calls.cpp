@@ -90,9 +90,22 @@ static std::string remedy_for_count(const Operator& op, size_t found) {
   return text;
 }
 
+// An attribute of any type with the name of an argument, such as `start` of arange, repeats the operand: it is the
+// operand's value if that is a constant number.
+static void repeat_constants(const Operator& op, Call& call) {
+  for (size_t k = 0; k < std::min(op.arguments.size(), call.args.size()); ++k) {
+    const Constant* c = std::get_if<Constant>(&call.args[k]);
+    const bool is_repeated = std::ranges::any_of(
+        op.attributes, [&](const auto& a) { return a.name == op.arguments[k] && a.type == "value"; });
+    if (!c || !is_repeated || !c->shape().empty() || call.attrs.contains(op.arguments[k])) continue;
+    call.attrs[op.arguments[k]] = is_float(c->dtype()) ? AttrValue(c->number_at(0)) : AttrValue(c->integer_at(0));
+  }
+}
+
 // If the operands' types are known, as in straight-line code, their values may be known as well. A call that waits for
 // types is decided without values.
 Type Inference::call_operator(const Operator* op, Call& call, const SourceLocation& location) {
+  repeat_constants(*op, call);
   OperatorCall waiting{op, call.attrs, {}, {}, location};
   for (const Atom& a : call.args) {
     waiting.types.push_back(type_of(a, location));

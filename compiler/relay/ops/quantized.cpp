@@ -324,11 +324,12 @@ void add_types(OperatorTable& table) {
   using S = SimulatedAttrs;
   for (const bool output : {true, false}) {
     const std::string kind = output ? "output" : "input";
+    std::vector<Field<S>> fields = {{"axis", &S::axis, "the axis along which the scale varies"}};
+    if (!output) fields.push_back({"out_dtype", &S::out_dtype, "the type of the result, which is that of the data"});
     table.add<S>({.name = output ? "qnn.simulated_quantize" : "qnn.simulated_dequantize",
                   .summary = output ? "qnn.quantize to a type that is known at run time only, as real numbers"
                                     : "qnn.dequantize of a type that is known at run time only, of real numbers",
-                  .attributes = {{"axis", &S::axis, "the axis along which the scale varies"},
-                                 {"out_dtype", &S::out_dtype, "the type of the result, which is that of the data"}},
+                  .attributes = fields,
                   .arguments = {"data", output ? "out_dtype" : "in_dtype", kind + "_scale", kind + "_zero_point"},
                   .type = type_of_simulated});
   }
