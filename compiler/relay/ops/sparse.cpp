@@ -19,22 +19,23 @@ struct SparseToDenseAttrs {
   std::vector<Dim> output_shape;
 };
 
-// The operands sparse_data, sparse_indices and sparse_indptr from operand `first` on.
-Failure check_rows(const Operands& in, size_t first) {
+// The operands sparse_data, sparse_indices and sparse_indptr from operand `first` on. `columns`: blocks may be columns,
+// which are stored with 2 dimensions.
+Failure check_rows(const Operands& in, size_t first, bool columns = false) {
   if (auto e = first_of(
           {check_type(in[first], "sparse_data", types::number),
            check_type(in[first + 1], "sparse_indices", types::index), check_rank(in[first + 1], "sparse_indices", 1),
            check_type(in[first + 2], "sparse_indptr", types::index), check_rank(in[first + 2], "sparse_indptr", 1)}))
     return e;
   const size_t rank = in[first].shape.size();
-  if (rank == 1 || rank == 3) return std::nullopt;
+  if (rank == 1 || rank == 3 || (columns && rank == 2)) return std::nullopt;
   return shape_error(fmt::format("sparse_data must have 1 dimension, or 3 for blocks, found {}", rank));
 }
 
 // The rows of a sparse matrix: the pointers mark the beginnings of rows, or of rows of blocks.
 Dim rows_of(const Operands& in, size_t first) {
   const Dim rows = in[first + 2].shape[0] - Dim(1);
-  return in[first].shape.size() == 3 ? rows * in[first].shape[1] : rows;
+  return in[first].shape.size() > 1 ? rows * in[first].shape[1] : rows;
 }
 
 TypeResult type_of_sparse_dense(const SparseDenseAttrs& a, const Operands& in) {
@@ -48,7 +49,7 @@ TypeResult type_of_sparse_dense(const SparseDenseAttrs& a, const Operands& in) {
 
 TypeResult type_of_sparse_conv(const SparseConvAttrs& a, const Operands& in) {
   if (auto e = first_of({check_type(in[0], "dense_data", types::number), check_rank(in[0], "dense_data", 4),
-                         check_rows(in, 1), check_same_type(in[0], "dense_data", in[1], "sparse_data")}))
+                         check_rows(in, 1, true), check_same_type(in[0], "dense_data", in[1], "sparse_data")}))
     return *e;
   if (a.layout != "NHWC" && a.layout != "NCHW")
     return attribute_error(fmt::format("layout must be \"NHWC\" or \"NCHW\", found \"{}\"", a.layout));
