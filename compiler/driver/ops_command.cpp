@@ -32,6 +32,7 @@ nlohmann::json operator_json(const relay::Operator& op) {
                          {"summary", op.summary},
                          {"arguments", op.arguments},
                          {"values", op.values},
+                         {"type_only", !op.has_definition()},
                          {"attributes", nlohmann::json::array()}};
   for (const auto& a : op.attributes)
     item["attributes"].push_back({{"name", a.name},
@@ -142,6 +143,7 @@ int print_relay_operators(const std::vector<std::string>& names, bool json) {
       continue;
     }
     std::cout << signature(*op) << "\n    " << op->summary << "\n";
+    if (!op->has_definition()) std::cout << "    type only: it cannot be compiled\n";
     for (const auto& a : op->attributes)
       if (!names.empty()) std::cout << fmt::format("    {}: {}\n", a.name, a.doc);
   }
@@ -156,7 +158,9 @@ int ops_command(CommandLine& line) {
   std::string target;
   std::vector<std::string> names;
   line.describe(fmt::format(
-      "Lists the operators of the Relay language, with their inputs and attributes. With --target, lists the element "
+      "Lists the operators of the Relay language, with their inputs and attributes. Operators marked 'type only' can "
+      "be "
+      "read, checked and printed, but not compiled. With --target, lists the element "
       "types that the target supports for each of them. With --onnx, lists the operators of ONNX's default domain. "
       "The numbers after a name are the operator sets that changed the operator's meaning: each applies up to the next "
       "one, the last one up to operator set {}. Then follow the inputs: '?' marks an input that may be omitted, '...' "

@@ -63,6 +63,8 @@ class Checker {
  private:
   void check_sizes(const relay::Block& block) {
     for (const relay::Binding& b : block.bindings) {
+      if (auto missing = relay::missing_definition(b.op))
+        diagnostics_.error(DiagnosticId::unsupported_operator, b.location, missing->message, {}, missing->help);
       if (const auto* sizes = std::get_if<relay::DefineSizes>(&b.op))
         for (const Symbol& s : sizes->symbols) given_.insert(s.name);
       relay::for_each_block(b.op, [&](const relay::Block& inner) { check_sizes(inner); });

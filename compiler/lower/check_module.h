@@ -7,9 +7,9 @@
 namespace dlcc::lower {
 
 // Whether there is a function @main, its parameters are tensors or tuples of tensors, blocks are nested at most 1000
-// levels deep, and every size in the module is a number, follows from sizes that the caller gives, or is a
-// data-dependent size that the module defines. Reports each violation, and each symbol once. `model` is the source
-// location of violations that have none of their own.
+// levels deep, every operator has a definition, and every size in the module is a number, follows from sizes that the
+// caller gives, or is a data-dependent size that the module defines. Reports each violation, and each symbol once.
+// `model` is the source location of violations that have none of their own.
 bool check_module(const relay::Module&, const SourceLocation& model, Diagnostics&);
 
 // The sizes that a run must check to be in [0, 2^40], each once, over the sizes that the caller gives: sizes of values

@@ -49,7 +49,7 @@ struct QuantizeAttrs {
   int64_t axis = -1;
   int64_t block_size = 0;
   bool saturate = true;
-  std::optional<DType> precision;
+  std::optional<DType> precision, out_dtype;
 };
 struct DequantizeAttrs {
   int64_t axis = -1;

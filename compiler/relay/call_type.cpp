@@ -99,7 +99,7 @@ std::variant<TypedCall, TypeError> type_call(const Operator& op, const Attrs& at
 
 std::vector<KnownValue> values_of_call(const Operator& op, const Attrs& attrs, const Operands& operands,
                                        const Type& type) {
-  if (!may_have_value(type)) return {};
+  if (!op.has_definition() || !may_have_value(type)) return {};
   std::vector<KnownValue> values;
   for (const Operand& o : operands) values.push_back(o.value);
   return tensor::evaluate_symbolic(op.compute_as(attrs, operands, type), values);

@@ -52,7 +52,7 @@ bool is_outside(const Function& f, const Atom& atom) {
 const Call* binary_call(const Module& module, const Operation* operation, tensor::BinaryOp op) {
   const Call* call = operation ? std::get_if<Call>(operation) : nullptr;
   const OperatorRef* callee = call ? std::get_if<OperatorRef>(&call->callee) : nullptr;
-  if (!callee || callee->op->variadic || call->args.size() != 2) return nullptr;
+  if (!callee || callee->op->variadic || !callee->op->has_definition() || call->args.size() != 2) return nullptr;
   std::optional<Operands> operands = operands_of(module, *callee->op, *call);
   if (!operands || !std::holds_alternative<Type>(callee->op->type(call->attrs, *operands))) return nullptr;
   tensor::TensorFunction f = callee->op->compute(call->attrs, *operands);
@@ -168,7 +168,7 @@ Effects EffectAnalysis::of_call(const Call& call) {
 // An operator may fail if its definition for these operands has requirements.
 Effects EffectAnalysis::of_operator(const Operator& op, const Call& call) {
   std::optional<Operands> operands = operands_of(module_, op, call);
-  if (!operands) return {.may_fail = true};
+  if (!operands || !op.has_definition()) return {.may_fail = true};
   std::string key = op.name;
   for (const TensorType& t : *operands) key += fmt::format(" {}{}", name(t.dtype), str(t.shape));
   for (const auto& [name, value] : call.attrs) key += fmt::format(", {}={}", name, str(value));

@@ -48,13 +48,17 @@ struct Inference::Gathered {
   Type not_tensor;  // the type of an operand that is no tensor
 };
 
-// A variadic operator's operands are taken out of their tuple.
+// A variadic operator's operands are taken out of their tuples.
 Inference::Gathered Inference::gather(const Operator& op, const std::vector<Type>& operands) const {
   Gathered g;
-  std::vector<Type> types = operands;
-  if (op.variadic) {
-    Type tuple = unifier_.shallow(operands[0]);
-    if (const TupleType* fields = as<TupleType>(tuple)) types = std::vector<Type>(fields->fields);
+  std::vector<Type> types;
+  for (const Type& operand : operands) {
+    const Type type = unifier_.shallow(operand);
+    const TupleType* fields = op.variadic ? as<TupleType>(type) : nullptr;
+    if (fields)
+      types.insert(types.end(), fields->fields.begin(), fields->fields.end());
+    else
+      types.push_back(type);
   }
   for (const Type& type : types) {
     Type t = unifier_.shallow(type);
@@ -86,16 +90,29 @@ static std::string remedy_for_count(const Operator& op, size_t found) {
   return text;
 }
 
+// An attribute of any type with the name of an argument, such as `start` of arange, repeats the operand: it is the
+// operand's value if that is a constant number.
+static void repeat_constants(const Operator& op, Call& call) {
+  for (size_t k = 0; k < std::min(op.arguments.size(), call.args.size()); ++k) {
+    const Constant* c = std::get_if<Constant>(&call.args[k]);
+    const bool is_repeated = std::ranges::any_of(
+        op.attributes, [&](const auto& a) { return a.name == op.arguments[k] && a.type == "value"; });
+    if (!c || !is_repeated || !c->shape().empty() || call.attrs.contains(op.arguments[k])) continue;
+    call.attrs[op.arguments[k]] = is_float(c->dtype()) ? AttrValue(c->number_at(0)) : AttrValue(c->integer_at(0));
+  }
+}
+
 // If the operands' types are known, as in straight-line code, their values may be known as well. A call that waits for
 // types is decided without values.
 Type Inference::call_operator(const Operator* op, Call& call, const SourceLocation& location) {
+  repeat_constants(*op, call);
   OperatorCall waiting{op, call.attrs, {}, {}, location};
   for (const Atom& a : call.args) {
     waiting.types.push_back(type_of(a, location));
     waiting.names.push_back(describe(a));
   }
-  const size_t found = call.args.size(), expected = op->variadic ? 1 : op->arguments.size();
-  if (op->variadic ? found != 1 : !op->accepts(found)) {
+  const size_t found = call.args.size(), expected = op->arguments.size();
+  if (!op->accepts(found)) {
     const std::string or_more = op->values.empty() ? "" : fmt::format(" or {}", expected + op->values.size());
     return fail(DiagnosticId::wrong_arity, location,
                 fmt::format("{} takes {}{} operand{}, found {}", op->name, expected, or_more,

@@ -9,9 +9,22 @@ namespace dlcc::relay {
 
 // ---- operations -----------------------------------------------------------------------------------------------------
 
+// Whether a value of this type is no tensor, whatever is inferred later.
+static bool is_no_tensor(const Type& type) {
+  return !as<TensorType>(type) && !as<OpenTensorType>(type) && !as<HoleType>(type);
+}
+
 Type Inference::infer(Binding& binding, Call& call) {
-  if (const OperatorRef* o = std::get_if<OperatorRef>(&call.callee))
+  if (const OperatorRef* o = std::get_if<OperatorRef>(&call.callee)) {
+    if (o->op->takes_any_value && call.args.size() == 1) {
+      const Type value = unifier_.shallow(type_of(call.args[0], binding.location));
+      if (is_no_tensor(value)) {
+        binding.op = Alias{Atom(call.args[0])};
+        return value;
+      }
+    }
     return call_operator(o->op, call, binding.location);
+  }
   bool global = std::holds_alternative<GlobalRef>(call.callee) || std::holds_alternative<ConstructorRef>(call.callee);
   return call_function(type_of(call.callee, binding.location), call, global ? Callee::global : Callee::local,
                        binding.location);

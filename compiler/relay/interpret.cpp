@@ -161,8 +161,8 @@ class Machine {
     set(c.block->bindings[c.next++].var, std::move(value));
   }
 
-  [[noreturn]] void fail(DiagnosticId id, const SourceLocation& location, std::string message) {
-    diagnostics_.error(id, location, std::move(message));
+  [[noreturn]] void fail(DiagnosticId id, const SourceLocation& location, std::string message, std::string help = "") {
+    diagnostics_.error(id, location, std::move(message), {}, std::move(help));
     throw Stopped{};
   }
 
@@ -230,6 +230,8 @@ class Machine {
   }
 
   void apply(const Binding& b, const Call& call, const Operator& op) {
+    if (auto missing = missing_definition(b.op))
+      fail(DiagnosticId::unsupported_operator, b.location, missing->message, missing->help);
     std::vector<Constant> operands =
         op.variadic ? tensors(std::get<TupleValue>(atom(call.args.at(0))->v).fields) : tensors(call.args);
     const ActivationSizes* sizes = activations_.back().sizes.get();

@@ -48,6 +48,15 @@ const Operator* op(const std::string& name) {
   return found;
 }
 
+std::optional<MissingDefinition> missing_definition(const Operation& operation) {
+  const Call* call = std::get_if<Call>(&operation);
+  const OperatorRef* callee = call ? std::get_if<OperatorRef>(&call->callee) : nullptr;
+  if (!callee || callee->op->has_definition()) return std::nullopt;
+  return MissingDefinition{
+      fmt::format("{} has a type but no definition, so that it cannot be computed", callee->op->name),
+      "compute it with other operators: 'dlcc ops' lists those that have a definition"};
+}
+
 std::optional<std::vector<Constant>> evaluate(const Operator& op, const Attrs& attrs, const Operands& operands,
                                               const std::vector<Constant>& values) {
   tensor::EvaluationResult result = tensor::evaluate(op.compute(attrs, operands), values);
@@ -94,6 +103,7 @@ bool from_value(const AttrValue& v, DType& out) {
 }
 bool from_value(const AttrValue& v, Dim& out) { return take<Dim>(v, out) || take<int64_t>(v, out); }
 bool from_value(const AttrValue& v, std::vector<int64_t>& out) { return take_list(v, out); }
+bool from_value(const AttrValue& v, std::vector<double>& out) { return take_list(v, out); }
 bool from_value(const AttrValue& v, std::vector<Dim>& out) { return take_list(v, out); }
 
 namespace {
@@ -113,11 +123,21 @@ bool assign(const AttrValue& value, std::optional<T>& field) {
   return true;
 }
 
+// TVM writes "" or "void" for no element type.
+bool assign(const AttrValue& value, std::optional<DType>& field) {
+  const std::string* text = std::get_if<std::string>(&value.v);
+  const bool is_void = text && (text->empty() || *text == "void");
+  if (!is_void && !value.is_none()) return from_value(value, field.emplace());
+  field.reset();
+  return true;
+}
+
 template <class T>
 AttrValue to_value(const T& v) {
   return v;
 }
 AttrValue to_value(const DType& v) { return std::string(name(v)); }
+AttrValue to_value(const std::vector<double>& v) { return AttrList(v.begin(), v.end()); }
 AttrValue to_value(const std::vector<Dim>& v) {
   AttrList list;
   for (const Dim& d : v) {
@@ -154,6 +174,7 @@ FIELD_TYPE("float", double)
 FIELD_TYPE("string", std::string)
 FIELD_TYPE("dtype", DType)
 FIELD_TYPE("list of int", std::vector<int64_t>)
+FIELD_TYPE("list of float", std::vector<double>)
 FIELD_TYPE("list of dimensions", std::vector<Dim>)
 FIELD_TYPE("int or None", std::optional<int64_t>)
 FIELD_TYPE("dtype or None", std::optional<DType>)

@@ -1,5 +1,6 @@
-// What an operator is: its attributes, its type relation, and its compute definition, which is its only semantics. One
-// file in relay/ops defines one operator or one family; docs/ADDING_AN_OPERATOR.md shows how.
+// What an operator is: its attributes, its type relation, and its compute definition, which is its only semantics. An
+// operator without a definition has a type only: programs that use it can be read, checked and printed. One file in
+// relay/ops defines one operator or one family; docs/ADDING_AN_OPERATOR.md shows how.
 //
 //   struct SoftmaxAttrs { int64_t axis = -1; };
 //
@@ -43,15 +44,15 @@ struct Operand : TensorType {
   Operand(Shape shape, DType dtype) : TensorType{std::move(shape), dtype} {}
   KnownValue value;
 };
-// For a variadic operator (one tuple argument): the tuple's fields.
+// For a variadic operator: the fields of its tuples.
 using Operands = std::vector<Operand>;
 
 // Outcome of a type relation: a type, or why there is none.
 using TypeResult = std::variant<Type, TypeError>;
 
 // An attribute as a field of an operator's plain struct A. Fields may be bool, int64_t, double, std::string, DType,
-// std::vector<int64_t>, std::vector<Dim>, or std::optional of int64_t, DType and std::vector<int64_t> (None); a field
-// of type AttrValue takes any value, which the type relation checks.
+// std::vector<int64_t>, std::vector<double>, std::vector<Dim>, or std::optional of int64_t, DType and
+// std::vector<int64_t> (None); a field of type AttrValue takes any value, which the type relation checks.
 template <class A>
 struct Field {
   template <class T, class Base>  // A, or the base of A that declares the member
@@ -77,13 +78,13 @@ struct OperatorSpec {
   A defaults = {};
   std::vector<Field<A>> attributes;
   std::vector<std::string> arguments;
-  bool variadic = false;  // the one argument is a tuple of any number of tensors
+  bool variadic = false;  // the one argument is a tuple of any number of tensors; without a definition, several may be
   // Attributes that may be given as operands after the arguments instead, all of them or none: `newshape` of reshape(x,
   // newshape). So one operator serves for static, symbolic and unknown shapes. Inference turns operands with known
   // values into attributes; for the others the type relation gives "?" for the sizes that depend on them.
   std::vector<std::string> values = {};
   std::function<TypeResult(const A&, const Operands&)> type;
-  std::function<tensor::TensorFunction(const A&, const Operands&)> compute;
+  std::function<tensor::TensorFunction(const A&, const Operands&)> compute = {};  // null: type only
   // Instead of `compute` if there are `values`: the definition for a result of this shape, the first result if there
   // are several. It requires that operands of unknown value give that shape (status shape_mismatch).
   std::function<tensor::TensorFunction(const A&, const Operands&, const Shape& result)> compute_as = {};
@@ -102,6 +103,13 @@ struct OperatorSpec {
   std::function<std::vector<Dim>(const A&, const Operands&)> largest_sizes = {};
   double tolerance = 0;  // accuracy class: largest relative error of float32 code against float64; 0 means correctly
                          // rounded apart from the order of sums
+  // The result is the operand, which may be a value of any type: an annotation. Inference replaces the call by the
+  // operand unless it is a tensor.
+  bool takes_any_value = false;
+  // Operands' shapes and attributes that the type relation accepts, for an operator for which the general ones of
+  // relay/sample_calls.cpp do not fit.
+  std::vector<std::vector<int64_t>> sample_shapes = {};
+  Attrs sample_attrs = {};
 };
 
 // An operator with its attribute type erased.
@@ -118,9 +126,13 @@ struct Operator {
   std::vector<std::string> values;  // attributes that may be operands after `arguments` instead
   bool variadic;
   double tolerance;
+  bool takes_any_value = false;                          // see OperatorSpec
+  std::vector<std::vector<int64_t>> sample_shapes = {};  // see OperatorSpec
+  Attrs sample_attrs = {};
 
+  bool has_definition() const { return static_cast<bool>(compute); }
   std::string short_name() const { return name.substr(name.rfind('.') + 1); }  // "conv2d" of nn.conv2d
-  bool accepts(size_t operands) const {                                        // of an operator that is not variadic
+  bool accepts(size_t operands) const {
     return operands == arguments.size() || operands == arguments.size() + values.size();
   }
   // The names of the operands of a call with this number of operands.
@@ -130,7 +142,8 @@ struct Operator {
   std::function<std::any(const Attrs&)> read;
   // An unknown attribute, a missing one, or a value of the wrong type is a TypeError with id bad_attribute.
   std::function<TypeResult(const Attrs&, const Operands&)> type;
-  // The definition for operands of these types; `type` succeeded for them. Parameters in the operands' order.
+  // The definition for operands of these types; `type` succeeded for them. Parameters in the operands' order. Null for
+  // an operator that has a type only, as is compute_as.
   std::function<tensor::TensorFunction(const Attrs&, const Operands&)> compute;
   // The definition for a result of type `result`, which has numbers where `type` gives unknown sizes: the definition
   // requires that the operands lead to them.
@@ -163,6 +176,12 @@ const OperatorTable& operators();
 // Looks up an operator that is known to exist.
 const Operator* op(const std::string& name);
 
+// The message about a call of an operator without a definition that is to be compiled or evaluated, and its remedy.
+struct MissingDefinition {
+  std::string message, help;
+};
+std::optional<MissingDefinition> missing_definition(const Operation&);
+
 // The results of an operator applied to constants, of which `operands` has the types; empty if its definition returns a
 // status. `type` succeeded for the operands.
 std::optional<std::vector<Constant>> evaluate(const Operator&, const Attrs&, const Operands& operands,
@@ -192,6 +211,9 @@ void OperatorTable::add(OperatorSpec<A> spec) {
               .values = spec.values,
               .variadic = spec.variadic,
               .tolerance = spec.tolerance,
+              .takes_any_value = spec.takes_any_value,
+              .sample_shapes = spec.sample_shapes,
+              .sample_attrs = spec.sample_attrs,
               .sizes_suffice = spec.sizes_suffice,
               .dequantizes = spec.dequantizes};
   for (const Field<A>& f : spec.attributes)
@@ -235,7 +257,7 @@ void OperatorTable::add(OperatorSpec<A> spec) {
     op.compute = [type = op.type, compute = op.compute_as](const Attrs& attrs, const Operands& in) {
       return compute(attrs, in, std::get<Type>(type(attrs, in)));
     };
-  } else {
+  } else if (spec.compute) {
     op.compute = [read, compute = spec.compute](const Attrs& attrs, const Operands& in) {
       return compute(read(attrs, false), in);
     };

@@ -32,6 +32,7 @@ bool from_value(const AttrValue&, std::string&);
 bool from_value(const AttrValue&, DType&);
 bool from_value(const AttrValue&, Dim&);
 bool from_value(const AttrValue&, std::vector<int64_t>&);
+bool from_value(const AttrValue&, std::vector<double>&);
 bool from_value(const AttrValue&, std::vector<Dim>&);
 
 // The operations on a field of one type, which is passed by address.

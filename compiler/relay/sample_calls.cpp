@@ -35,6 +35,11 @@ const std::vector<Role> roles[] = {
     {Role::data, Role::real},
     {Role::data, Role::real, Role::data},
     {Role::data, Role::data, Role::quantized},
+    {Role::data, Role::real, Role::index, Role::real, Role::index},
+    {Role::data, Role::data, Role::real, Role::index, Role::real, Role::index},
+    {Role::data, Role::data, Role::real, Role::index, Role::real, Role::index, Role::real, Role::index},
+    {Role::data, Role::data, Role::index, Role::real},
+    {Role::data, Role::data, Role::index, Role::index, Role::index},
     {Role::index, Role::data},
     {Role::condition, Role::data},
     {Role::data, Role::index, Role::data},
@@ -80,10 +85,13 @@ size_t take_digit(size_t& number, size_t radix) {
 class Search {
  public:
   explicit Search(const Operator& op)
-      : op_(op), operands_(op.variadic ? 2 : op.arguments.size()), free_shapes_(std::min<size_t>(operands_, 3)) {}
+      : op_(op),
+        operands_(op.variadic ? std::max<size_t>(2, op.sample_shapes.size()) : op.arguments.size()),
+        free_shapes_(std::min<size_t>(operands_, 3)) {}
 
   std::map<DType, SampleCall> run() {
     std::map<DType, SampleCall> found;
+    if (!op_.has_definition()) return found;
     // Shapes and attributes that fit one type fit all others that the operator accepts.
     for (DType type : {dtype::f32, dtype::boolean, dtype::i64, dtype::i8})
       if (find_candidate(type)) break;
@@ -94,6 +102,7 @@ class Search {
 
  private:
   bool find_candidate(DType type) {
+    if (!op_.sample_shapes.empty()) return sample(type).has_value();
     size_t all = 1;
     for (size_t k = 0; k < free_shapes_; ++k) all *= std::size(shapes);
     for (const Operator::Attribute& a : op_.attributes)
@@ -106,11 +115,13 @@ class Search {
   // The application of the current candidate, if the operator accepts this type in one of the roles.
   std::optional<SampleCall> sample(DType type) const {
     size_t candidate = candidate_;
-    SampleCall call;
+    SampleCall call{op_.sample_attrs, {}};
     std::vector<const std::vector<int64_t>*> chosen;
-    for (size_t k = 0; k < free_shapes_; ++k) chosen.push_back(&shapes[take_digit(candidate, std::size(shapes))]);
+    for (const std::vector<int64_t>& shape : op_.sample_shapes) chosen.push_back(&shape);
+    while (op_.sample_shapes.empty() && chosen.size() < free_shapes_)
+      chosen.push_back(&shapes[take_digit(candidate, std::size(shapes))]);
     for (const Operator::Attribute& a : op_.attributes) {
-      if (!a.required) continue;
+      if (!a.required || call.attrs.contains(a.name)) continue;
       std::vector<AttrValue> values = attribute_values(a, type);
       call.attrs[a.name] = values[take_digit(candidate, values.size())];
     }
@@ -121,7 +132,7 @@ class Search {
       for (size_t k = 0; k < operands_; ++k) {
         Role r = role[std::min(k, role.size() - 1)];
         const DType element = type_of(r, type);
-        call.operands.push_back({shape_of(*chosen[std::min(k, free_shapes_ - 1)]), element});
+        call.operands.push_back({shape_of(*chosen[std::min(k, chosen.size() - 1)]), element});
       }
       if (std::holds_alternative<Type>(op_.type(call.attrs, call.operands))) return call;
     }

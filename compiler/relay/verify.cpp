@@ -248,12 +248,16 @@ class Verifier {
   }
 
   void check_operator(const Binding& b, const Operator& op, const Call& call) {
-    if (op.variadic || !op.accepts(call.args.size()))
-      arity(b, op.name, op.variadic ? 1 : op.arguments.size(), call.args.size());
+    if (!op.accepts(call.args.size())) arity(b, op.name, op.arguments.size(), call.args.size());
     std::vector<Type> types;
-    for (const Atom& a : call.args) types.push_back(type_of_value(a));
-    if (op.variadic && types.size() == 1)
-      if (const TupleType* tuple = as<TupleType>(types[0])) types = std::vector<Type>(tuple->fields);
+    for (const Atom& a : call.args) {
+      const Type type = type_of_value(a);
+      const TupleType* tuple = op.variadic ? as<TupleType>(type) : nullptr;
+      if (tuple)
+        types.insert(types.end(), tuple->fields.begin(), tuple->fields.end());
+      else
+        types.push_back(type);
+    }
     Operands operands;
     for (const Type& t : types)
       if (const TensorType* tensor = as<TensorType>(t)) operands.push_back(*tensor);

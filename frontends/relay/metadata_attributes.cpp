@@ -23,9 +23,9 @@ std::optional<T> parse_number(std::string_view text) {
 
 // Scalar fields that TVM 0.18 declares as objects (IndexExpr, Integer, Bool). Other scalar fields hold their values.
 bool is_object_field(std::string_view type_key, std::string_view field) {
-  static constexpr std::array<std::string_view, 13> everywhere = {
+  static constexpr std::array<std::string_view, 14> everywhere = {
       "channels", "units",      "repeats",   "k",       "seq_axis",   "batch_axis", "num_samples",
-      "lhs_end",  "index_rank", "exclusive", "inverse", "batch_dims", "rhs_end"};
+      "lhs_end",  "index_rank", "exclusive", "inverse", "batch_dims", "rhs_end",    "stride"};
   static constexpr std::array<std::string_view, 8> with_axis = {
       "relay.attrs.GatherAttrs",          "relay.attrs.RepeatAttrs",
       "relay.attrs.ReverseAttrs",         "relay.attrs.ScanopAttrs",

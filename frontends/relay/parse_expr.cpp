@@ -332,6 +332,7 @@ Parser::Value Parser::named(const Token& t) {
   // TVM has operators of their own, "dyn.reshape", where operands decide sizes.
   const bool by_operands = name.starts_with("dyn.");
   const Operator* op = operators().find(by_operands ? name.substr(4) : name);
+  if (op && by_operands && !op->values.empty() && peek().is("(")) return dynamic_call(name, *op, where);
   if (op && (!by_operands || !op->values.empty())) return {Atom(OperatorRef{op}), where};
   if (may_report() && load_constructor(name)) return named(t);
   if (std::string remedy = remedy_for_word(name); !remedy.empty()) {
@@ -343,8 +344,29 @@ Parser::Value Parser::named(const Token& t) {
           where};
 }
 
+// A call of "dyn.nn.pad" and the like, whose operands are in another order than those of "nn.pad".
+Parser::Value Parser::dynamic_call(const std::string& name, const Operator& op, const SourceLocation& where) {
+  struct Order {
+    std::string_view name;
+    std::vector<size_t> operands;  // those of TVM, in the order of dlcc's
+  };
+  static const Order orders[] = {{"dyn.nn.pad", {0, 2, 1}},        // TVM: data, pad_width, pad_value
+                                 {"dyn.image.resize2d", {0, 1}}};  // TVM: data, size, roi, which only crops read
+  lexer_.next();
+  Operation operation = arguments(Atom(OperatorRef{&op}));
+  Call& call = std::get<Call>(operation);
+  const auto order = std::ranges::find(orders, std::string_view(name), &Order::name);
+  if (order != std::end(orders) && call.args.size() == 3) {
+    std::vector<Atom> operands;
+    for (size_t k : order->operands) operands.push_back(call.args[k]);
+    call.args = std::move(operands);
+  }
+  return {std::move(operation), where};
+}
+
 std::string Parser::remedy_for_name(const std::string& name) {
   if (!may_report()) return "";
+  if (auto remedy = remedy_for_operator_without_type(name)) return *remedy;
   if (std::ranges::count(locals_.all(), name)) return fmt::format("did you mean '%{}'?", name);
   if (module_.functions.contains(name)) return fmt::format("did you mean '@{}'?", name);
   if (auto elsewhere = operator_named_elsewhere(name)) return fmt::format("did you mean '{}'?", *elsewhere);

@@ -75,7 +75,11 @@ AttrValue Parser::meta_value() {
   const MetadataNode* node = meta_object(reference, where);
   if (!node) return value;
   if (reference.type_key == "relay.Constant") {
-    report(DiagnosticId::unsupported_construct, where, "an attribute cannot be a constant of the metadata section");
+    const Constant& constant = metadata_.constants.at(static_cast<size_t>(reference.index));
+    if (constant.shape().empty() && is_float(constant.dtype())) return constant.number_at(0);
+    if (constant.shape().empty()) return constant.integer_at(0);
+    report(DiagnosticId::unsupported_construct, where,
+           "an attribute cannot be a constant of the metadata section that is no scalar");
     return value;
   }
   return plain_value(metadata_, *node).value_or(value);

@@ -1,5 +1,6 @@
 #include "frontends/relay/remedies.h"
 
+#include <algorithm>
 #include <map>
 
 namespace dlcc::frontends::relay_text {
@@ -90,7 +91,6 @@ std::optional<std::string> operator_named_elsewhere(std::string_view name) {
       {"view", "reshape"},
       {"slice", "strided_slice"},
       {"interpolate", "image.resize"},
-      {"arange", "iota"},
       {"range", "iota"},
       {"astype", "cast"},
       {"select", "where"},
@@ -98,6 +98,27 @@ std::optional<std::string> operator_named_elsewhere(std::string_view name) {
       {"embedding", "take"},
   };
   return find(operators, name);
+}
+
+std::optional<std::string> remedy_for_operator_without_type(std::string_view name) {
+  struct Family {
+    std::string_view begin;  // of the names
+    const char* remedy;
+  };
+  static const Family families[] = {
+      {"memory.", "TVM inserts it when it plans memory: print the module before that"},
+      {"vm.", "TVM inserts it for its virtual machine: print the module before that"},
+      {"call_lowered", "TVM inserts it when it lowers functions: print the module before that"},
+      {"contrib.", "TVM inserts it for one of its targets: print the module before that"},
+      {"nn.contrib_", "TVM inserts it for one of its targets: print the module before that"},
+      {"qnn.contrib_", "TVM inserts it for one of its targets: print the module before that"},
+      {"contrib_reverse_reshape", "use reshape with the sizes of the result"},
+      {"meta_schedule_layout_transform", "TVM inserts it when it tunes a network: print the module before that"},
+      {"torch_op", "its type is that of a PyTorch program: write the operators of that program"},
+      {"parser.MetaRef", "objects of the metadata section are written meta[KEY][N]"},
+  };
+  const auto family = std::ranges::find_if(families, [&](const Family& f) { return name.starts_with(f.begin); });
+  return family == std::end(families) ? std::nullopt : std::optional<std::string>(family->remedy);
 }
 
 std::optional<std::string> element_type_named_elsewhere(std::string_view name) {

@@ -21,6 +21,10 @@ std::string remedy_for_character(char c);
 // The Relay operator that other frameworks call `name`: nn.dense for "linear".
 std::optional<std::string> operator_named_elsewhere(std::string_view name);
 
+// A remedy for an operator of TVM that has no type in dlcc: its relation depends on more than types and attributes, or
+// it belongs to TVM's own stages of compilation.
+std::optional<std::string> remedy_for_operator_without_type(std::string_view name);
+
 // The element type that other frameworks call `name`: float16 for "half".
 std::optional<std::string> element_type_named_elsewhere(std::string_view name);
 

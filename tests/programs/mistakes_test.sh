@@ -38,6 +38,11 @@ def @main(%x: Tensor[(2, 3), float32]) {
   nn.sofmax(%x, axs=1)
 }
 END
+  cat >type_only.rly <<END
+def @main() {
+  random.threefry_split(zeros(shape=[10], dtype="uint64")).0
+}
+END
   cat >shapes.rly <<END
 def @main(%x: Tensor[(2, 3), float32], %w: Tensor[(4, 5), float32]) {
   nn.dense(%x, %w)

@@ -16,6 +16,7 @@ struct BinaryFunction {
 };
 
 Expr floored_quotient(Expr a, Expr b) { return is_float(a.type()) ? floor(a / b) : floor_div(a, b); }
+Expr truncated_quotient(Expr a, Expr b) { return is_float(a.type()) ? trunc(a / b) : a / b; }
 Expr truncated_remainder(Expr a, Expr b) { return binary(tensor::BinaryOp::rem, a, b); }
 
 // Exact for floats: a truncated remainder of the other sign gets the divisor added, and a remainder of 0 gets the
@@ -66,6 +67,9 @@ const BinaryFunction functions[] = {
     {"multiply", "lhs * rhs", types::number, product_value},
     {"divide", "lhs / rhs; integers toward zero", types::number, quotient, true},
     {"floor_divide", "lhs / rhs, rounded down", types::number, floored_quotient, true},
+    {"trunc_divide", "lhs / rhs, rounded toward zero", types::number, truncated_quotient, true},
+    {"trunc_mod", "the remainder of division toward zero; it has the sign of lhs", types::number, truncated_remainder,
+     true},
     {"mod", "the remainder of division toward zero; it has the sign of lhs", types::number, truncated_remainder, true},
     {"floor_mod", "the remainder of division rounded down; it has the sign of rhs", types::number, floored_remainder,
      true},

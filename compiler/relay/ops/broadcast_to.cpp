@@ -8,6 +8,7 @@ namespace {
 
 struct BroadcastToAttrs {
   std::vector<Dim> shape;
+  std::optional<DType> dtype;
 };
 
 // The size of an axis of the data that is broadcast to an unknown size.
@@ -87,7 +88,8 @@ void broadcast_to(OperatorTable& table) {
   table.add<BroadcastToAttrs>({
       .name = "broadcast_to",
       .summary = "repeats elements along axes of size 1 and new leading axes",
-      .attributes = {{"shape", &BroadcastToAttrs::shape, "the sizes to repeat to; 1 keeps the data's size", true}},
+      .attributes = {{"shape", &BroadcastToAttrs::shape, "the sizes to repeat to; 1 keeps the data's size", true},
+                     {"dtype", &BroadcastToAttrs::dtype, "without meaning: the element type is the data's"}},
       .arguments = {"data"},
       .values = {"shape"},
       .type = type_of_broadcast_to,

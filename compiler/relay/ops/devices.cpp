@@ -1,5 +1,5 @@
 // on_device, device_copy: TVM's annotations of where values are computed. A program of dlcc runs on one device, so that
-// both are the identity, which simplify-inference removes.
+// both are the identity on values of every type, which simplify-inference removes.
 #include "relay/op_support/elements.h"
 #include "relay/op_support/type_checks.h"
 
@@ -41,6 +41,7 @@ void devices(OperatorTable& table) {
       .arguments = {"data"},
       .type = same_as_operand<OnDeviceAttrs>,
       .compute = define_identity<OnDeviceAttrs>,
+      .takes_any_value = true,
   });
   table.add<DeviceCopyAttrs>({
       .name = "device_copy",
@@ -50,6 +51,7 @@ void devices(OperatorTable& table) {
       .arguments = {"data"},
       .type = same_as_operand<DeviceCopyAttrs>,
       .compute = define_identity<DeviceCopyAttrs>,
+      .takes_any_value = true,
   });
 }
 

@@ -12,6 +12,7 @@ struct GatherAttrs {
 };
 struct GatherNdAttrs {
   int64_t batch_dims = 0;
+  std::optional<int64_t> index_rank;
 };
 
 // Requires of the next stage that `index` at a point is in [-extent, extent).
@@ -82,6 +83,8 @@ TypeResult type_of_gather_nd(const GatherNdAttrs& a, const Operands& in) {
     return TypeError{DiagnosticId::dynamic_shape, "the number of axes that indices name must be known at compile time",
                      "it is the first size of the indices"};
   const int64_t depth = indices[0].value();
+  if (a.index_rank && *a.index_rank != depth)
+    return attribute_error(fmt::format("index_rank is {}, but index tuples have {} numbers", *a.index_rank, depth));
   if (a.batch_dims < 0 || a.batch_dims >= static_cast<int64_t>(indices.size()))
     return attribute_error(fmt::format("batch_dims must be in [0, {}], found {}", indices.size() - 1, a.batch_dims));
   if (depth + a.batch_dims > rank)
@@ -130,7 +133,9 @@ void gather(OperatorTable& table) {
   table.add<GatherNdAttrs>({
       .name = "gather_nd",
       .summary = "slices of the data, selected by tuples of indices along the first axis of `indices`",
-      .attributes = {{"batch_dims", &GatherNdAttrs::batch_dims, "leading axes that data and index tuples share"}},
+      .attributes = {{"batch_dims", &GatherNdAttrs::batch_dims, "leading axes that data and index tuples share"},
+                     {"index_rank", &GatherNdAttrs::index_rank,
+                      "the length of index tuples; that of the indices if None"}},
       .arguments = {"data", "indices"},
       .type = type_of_gather_nd,
       .compute = define_gather_nd,

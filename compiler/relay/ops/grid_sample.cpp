@@ -9,7 +9,7 @@ namespace dlcc::relay::ops {
 namespace {
 
 struct GridSampleAttrs {
-  std::string method = "bilinear";
+  std::string method = "bilinear", layout = "NCHW";
   std::string padding_mode = "zeros";
   bool align_corners = true;
 };
@@ -30,6 +30,8 @@ TypeResult type_of_grid_sample(const GridSampleAttrs& a, const Operands& in) {
   if (auto e = first_of({check_equal(grid[0], "the batch of the grid", data[0], "that of the data"),
                          check_equal(grid[1], "the components of a position", axes, "the number of spatial axes")}))
     return *e;
+  if (a.layout != "NCDHW")
+    if (auto e = check_layout("layout", a.layout, "NCHW")) return *e;
   if (a.method != "nearest" && a.method != "bilinear" && a.method != "bicubic")
     return attribute_error(
         fmt::format("method must be \"nearest\", \"bilinear\" or \"bicubic\", found \"{}\"", a.method));
@@ -219,6 +221,8 @@ void grid_sample(OperatorTable& table) {
       .name = "image.grid_sample",
       .summary = "the data at the positions along axis 1 of the grid, interpolated between neighbours",
       .attributes = {{"method", &A::method, "\"nearest\", \"bilinear\" (also with 3 axes) or \"bicubic\""},
+                     {"layout", &A::layout,
+                      "order of the data's axes: NCHW or NCDHW, which also serve for other ranks"},
                      {"padding_mode", &A::padding_mode,
                       "outside of the data: \"zeros\", \"border\" (the nearest element) or \"reflection\""},
                      {"align_corners", &A::align_corners,

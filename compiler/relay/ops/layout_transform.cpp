@@ -119,6 +119,26 @@ TensorFunction define_transform(const LayoutTransformAttrs& a, const Operands& i
   return d.finish();
 }
 
+// ---- auto_scheduler_layout_transform, which has a type only
+
+// The layouts of TVM's schedules name all sizes: "1N4H4W8C" has the shape (1, 4, 4, 8).
+TypeResult type_of_scheduled(const LayoutTransformAttrs& a, const Operands& in) {
+  if (auto e = check_type(in[0], "data", types::movable)) return *e;
+  Shape shape;
+  int64_t size = 0;
+  constexpr int64_t most = int64_t{1} << 40;
+  for (char c : a.dst_layout) {
+    const bool is_digit = c >= '0' && c <= '9', is_axis = (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
+    if (!is_digit && !(is_axis && size > 0))
+      return attribute_error(fmt::format("dst_layout=\"{}\": '{}' is no axis with a size", a.dst_layout, c),
+                             "a layout is written 1N4H4W8C");
+    if (is_axis) shape.emplace_back(size);
+    size = is_digit ? std::min(10 * size + (c - '0'), most) : 0;
+  }
+  if (size > 0) return attribute_error(fmt::format("dst_layout=\"{}\": a number is followed by no axis", a.dst_layout));
+  return tensor_result(shape, in[0].dtype);
+}
+
 }  // namespace
 
 void layout_transform(OperatorTable& table) {
@@ -130,6 +150,14 @@ void layout_transform(OperatorTable& table) {
       .arguments = {"data"},
       .type = type_of_transform,
       .compute = define_transform,
+  });
+  table.add<LayoutTransformAttrs>({
+      .name = "auto_scheduler_layout_transform",
+      .summary = "the data in the layout of one of TVM's schedules",
+      .attributes = {{"src_layout", &LayoutTransformAttrs::src_layout, "the axes of the data with their sizes", true},
+                     {"dst_layout", &LayoutTransformAttrs::dst_layout, "those of the result, e.g. 1N4H4W8C", true}},
+      .arguments = {"data"},
+      .type = type_of_scheduled,
   });
 }
 

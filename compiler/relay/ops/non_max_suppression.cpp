@@ -1,4 +1,4 @@
-// vision.non_max_suppression: selects boxes by descending score, and drops a box that overlaps a selected one too much.
+// vision.non_max_suppression_per_class: selects boxes by descending score, and drops a box that overlaps a selected one too much.
 #include "relay/op_support/shape_operands.h"
 #include "relay/op_support/sorting.h"
 
@@ -146,7 +146,7 @@ class Suppression {
 void non_max_suppression(OperatorTable& table) {
   using A = NonMaxSuppressionAttrs;
   table.add<A>({
-      .name = "vision.non_max_suppression",
+      .name = "vision.non_max_suppression_per_class",
       .summary =
           "(batch, class, box) of the boxes of each class that overlap with no better box of it, and their number, "
           "from which on rows are unspecified",

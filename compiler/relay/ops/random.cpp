@@ -1,6 +1,6 @@
-// random.uniform and random.normal: numbers of a counter-based generator. Element i is a function of the seed and of i
-// alone, Philox 4x32-10 (Salmon et al., "Parallel Random Numbers: As Easy as 1, 2, 3", 2011), so that it is the same on
-// every target and in any order of evaluation.
+// random.philox_uniform and random.philox_normal: numbers of a counter-based generator. Element i is a function of the
+// seed and of i alone, Philox 4x32-10 (Salmon et al., "Parallel Random Numbers: As Easy as 1, 2, 3", 2011), so that it
+// is the same on every target and in any order of evaluation.
 #include <array>
 #include <numbers>
 
@@ -92,8 +92,8 @@ void add(OperatorTable& table, const char* name, const char* summary, Expr (*dis
 }  // namespace
 
 void random(OperatorTable& table) {
-  add(table, "random.uniform", "random numbers in [0, 1), equally distributed", uniform);
-  add(table, "random.normal", "random numbers, normally distributed with mean 0 and variance 1", normal);
+  add(table, "random.philox_uniform", "random numbers in [0, 1), equally distributed", uniform);
+  add(table, "random.philox_normal", "random numbers, normally distributed with mean 0 and variance 1", normal);
 }
 
 }  // namespace dlcc::relay::ops

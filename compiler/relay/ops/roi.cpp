@@ -1,5 +1,6 @@
-// vision.roi_align (He et al., "Mask R-CNN", 2017) and vision.roi_pool (Girshick, "Fast R-CNN", 2015): the mean or
-// maximum of an image over the bins of boxes (regions of interest).
+// vision.roi_align, vision.roi_align_indexed (He et al., "Mask R-CNN", 2017) and vision.roi_pool (Girshick, "Fast
+// R-CNN", 2015): the mean or maximum of an image over the bins of boxes (regions of interest).
+#include "relay/op_support/composition.h"
 #include "relay/op_support/resampling.h"
 #include "relay/op_support/type_checks.h"
 
@@ -136,10 +137,37 @@ class RoiAlign {
   }
 
   const RoiAlignAttrs& a_;
-  Definition d_{"vision.roi_align"};
+  Definition d_{"vision.roi_align_indexed"};
   Tensor x_, rois_, batch_;
   DType type_;
 };
+
+// ---- boxes with the index of their image, as in TVM
+
+struct BoxAlignAttrs {
+  std::vector<int64_t> pooled_size;
+  double spatial_scale = 1;
+  int64_t sample_ratio = -1;
+  std::string layout = "NCHW", mode = "avg";
+};
+
+Value align_boxes(const BoxAlignAttrs& a, Composition& c) {
+  const Value rois = c.operand(1);
+  c.require(first_of({check_layout("layout", a.layout, "NCHW"), check_rank(rois.type, "rois", 2)}));
+  c.require(check_equal(rois.shape()[1], "the numbers of a box", 5, "its image and its corners' coordinates"));
+  auto columns = [&](int64_t begin, int64_t end) {
+    return c.call("strided_slice", {rois},
+                  {{"begin", std::vector<int64_t>{begin}},
+                   {"end", std::vector<int64_t>{end}},
+                   {"axes", std::vector<int64_t>{1}}});
+  };
+  const Value images = c.cast(c.reshape(columns(0, 1), {rois.shape()[0]}), dtype::i64);
+  return c.call("vision.roi_align_indexed", {c.operand(0), columns(1, 5), images},
+                {{"pooled_size", a.pooled_size},
+                 {"spatial_scale", a.spatial_scale},
+                 {"sample_ratio", std::max<int64_t>(a.sample_ratio, 0)},
+                 {"mode", a.mode}});
+}
 
 // ---- roi_pool -----------------------------------------------------------------------------------------------------
 
@@ -188,7 +216,7 @@ TensorFunction define_roi_pool(const RoiPoolAttrs& a, const Operands& in) {
 void roi(OperatorTable& table) {
   using A = RoiAlignAttrs;
   table.add<A>({
-      .name = "vision.roi_align",
+      .name = "vision.roi_align_indexed",
       .summary = "the mean or maximum of interpolated samples in the bins of boxes (x0, y0, x1, y1)",
       .attributes =
           {{"pooled_size", &A::pooled_size, "bins along y and x", true},
@@ -201,6 +229,19 @@ void roi(OperatorTable& table) {
       .type = type_of_roi_align,
       .compute = [](const A& a, const Operands& in) { return RoiAlign(a, in).run(shape_in(type_of_roi_align(a, in))); },
   });
+  using B = BoxAlignAttrs;
+  table.add(composed<B>(
+      {.name = "vision.roi_align",
+       .summary = "the mean or maximum of interpolated samples in the bins of boxes (image, x0, y0, x1, y1)",
+       .attributes = {{"pooled_size", &B::pooled_size, "bins along y and x", true},
+                      {"spatial_scale", &B::spatial_scale, "pixels of the data per unit of a box's coordinates"},
+                      {"sample_ratio", &B::sample_ratio,
+                       "samples of a bin along each axis; not positive: one per pixel, for boxes that are not larger "
+                       "than the data"},
+                      {"layout", &B::layout, "order of the data's axes"},
+                      {"mode", &B::mode, "\"avg\" or \"max\""}},
+       .arguments = {"data", "rois"}},
+      align_boxes));
   table.add<RoiPoolAttrs>({
       .name = "vision.roi_pool",
       .summary = "the maximum of the pixels in the bins of boxes (image, x0, y0, x1, y1); 0 for bins without pixels",

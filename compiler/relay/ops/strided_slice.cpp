@@ -1,4 +1,5 @@
-// strided_slice: every stride-th element between two bounds of some axes, clamped as in numpy. Strides may be negative.
+// strided_slice, strided_set: every stride-th element between two bounds of some axes, clamped as in numpy. Strides may
+// be negative.
 #include "relay/op_support/shape_operands.h"
 
 namespace dlcc::relay::ops {
@@ -205,6 +206,53 @@ std::vector<Expr> sizes_of_slice(const StridedSliceAttrs& a, const Operands& in,
   return sizes;
 }
 
+// ---- strided_set
+
+TypeResult type_of_strided_set(const NoAttrs&, const Operands& in) {
+  const int rank = static_cast<int>(in[0].shape.size());
+  if (auto e = first_of({check_type(in[0], "data", types::movable), check_same_type(in[0], "data", in[1], "v"),
+                         check_rank(in[1], "v", rank)}))
+    return *e;
+  for (size_t k = 0; k < 3; ++k) {
+    if (auto e = check_list_operand(in[k + 2], list_names[k])) return *e;
+    if (in[k + 2].shape[0].value() > rank)
+      return shape_error(
+          fmt::format("{} has {} numbers, but the data has {} axes", list_names[k], in[k + 2].shape[0].str(), rank));
+  }
+  return tensor_result(in[0].shape, in[0].dtype);
+}
+
+// The elements of the slice are those of `v`, which must have the slice's sizes.
+TensorFunction define_strided_set(const NoAttrs&, const Operands& in) {
+  Definition d("strided_set");
+  Tensor x = d.input("data", in[0].dtype, in[0].shape), v = d.input("v", in[1].dtype, in[1].shape);
+  std::vector<Tensor> lists;
+  for (size_t k = 0; k < 3; ++k) lists.push_back(d.input(list_names[k], in[k + 2].dtype, in[k + 2].shape));
+  // The slice of axis k; axes beyond the lists are taken whole.
+  auto slice_at = [=](int k) {
+    auto item = [&](size_t list, const Expr& otherwise) {
+      return k < lists[list].extent(0).value() ? integer_at(lists[list], k) : otherwise;
+    };
+    const Expr extent(x.extent(k));
+    return slice_of(item(0, Expr(0)), item(1, extent), item(2, Expr(1)), extent, v.extent(k));
+  };
+  for (int k = 0; k < x.rank(); ++k)
+    d.require_next([=](Index) { return slice_at(k).fits; }, tensor::Status::shape_mismatch);
+  d.result("result", x.type(), x.shape(), [&](Index i) {
+    std::vector<Expr> at, inside;
+    for (int k = 0; k < x.rank(); ++k) {
+      const ComputedSlice slice = slice_at(k);
+      const Expr stride = select(equal(slice.stride, Expr(0)), Expr(1), slice.stride);
+      const Expr index = floor_div(i[k] - slice.begin, stride);
+      inside.push_back(equal(index * stride + slice.begin, i[k]));
+      at.push_back(index);
+      inside.push_back(logical_and(index >= Expr(0), index < Expr(v.extent(k))));
+    }
+    return select(all_of(inside), tensor::load(v.buffer(), at, stored(x, i)), stored(x, i));
+  });
+  return d.finish();
+}
+
 }  // namespace
 
 void strided_slice(OperatorTable& table) {
@@ -224,6 +272,14 @@ void strided_slice(OperatorTable& table) {
       .compute_as = define_strided_slice,
       .sizes = sizes_of_slice,
       .largest_sizes = [](const A&, const Operands& in) { return in[0].shape; },
+  });
+  table.add<NoAttrs>({
+      .name = "strided_set",
+      .summary = "the data with the elements of a strided slice replaced by those of v",
+      .arguments = {"data", "v", "begin", "end", "strides"},
+      .type = type_of_strided_set,
+      .compute = define_strided_set,
+      .sample_shapes = {{2, 2}, {2, 2}, {2}},
   });
 }
 

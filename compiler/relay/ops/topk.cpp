@@ -14,7 +14,11 @@ struct TopkAttrs {
   std::vector<Dim> k = {1};
   int64_t axis = -1;
   bool is_ascend = false;
+  std::string ret_type = "both";
   DType dtype = dtype::i32;
+
+  bool gives_values() const { return ret_type != "indices"; }
+  bool gives_positions() const { return ret_type != "values"; }
 };
 
 TypeResult type_of_topk(const TopkAttrs& a, const Operands& in) {
@@ -22,6 +26,9 @@ TypeResult type_of_topk(const TopkAttrs& a, const Operands& in) {
   if (auto e = first_of({check_type(in[0], "data", types::number), check_axis("axis", a.axis, rank)})) return *e;
   if (a.dtype != dtype::i32 && a.dtype != dtype::i64)
     return attribute_error(fmt::format("dtype must be \"int32\" or \"int64\", found \"{}\"", name(a.dtype)));
+  if (a.ret_type != "both" && a.ret_type != "values" && a.ret_type != "indices")
+    return attribute_error(
+        fmt::format("ret_type must be \"both\", \"values\" or \"indices\", found \"{}\"", a.ret_type));
   Checked<PartialList> k = list_value(in, 1, a.k, "k");
   if (auto* e = std::get_if<TypeError>(&k)) return *e;
   const PartialList& list = std::get<PartialList>(k);
@@ -36,7 +43,8 @@ TypeResult type_of_topk(const TopkAttrs& a, const Operands& in) {
     return shape_error(fmt::format("k is {}, the axis has {} elements", list[0]->str(), extent.str()));
   extent = *list[0];
   TypeResult positions = tensor_result(shape, a.dtype), values = tensor_result(shape, in[0].dtype);
-  if (std::get_if<TypeError>(&values)) return values;
+  if (std::get_if<TypeError>(&values) || !a.gives_positions()) return values;
+  if (!a.gives_values()) return positions;
   return tuple_type({std::get<Type>(values), std::get<Type>(positions)});
 }
 
@@ -115,8 +123,8 @@ TensorFunction define_topk(const TopkAttrs& a, const Operands& in, const Shape& 
       tensor::LoopKind::parallel);
   tensor::Stmt body = s.finish();
   d.body(written, body ? body : tensor::make_stmt(tensor::Sequence{}));
-  d.mark_result(values);
-  d.mark_result(positions);
+  if (a.gives_values()) d.mark_result(values);
+  if (a.gives_positions()) d.mark_result(positions);
   return d.finish();
 }
 
@@ -130,6 +138,7 @@ void topk(OperatorTable& table) {
       .attributes = {{"k", &TopkAttrs::k, "the number of elements, as a list of one number"},
                      {"axis", &TopkAttrs::axis, "the axis to select from"},
                      {"is_ascend", &TopkAttrs::is_ascend, "the smallest in ascending order instead"},
+                     {"ret_type", &TopkAttrs::ret_type, "the results: \"both\", \"values\" or \"indices\""},
                      {"dtype", &TopkAttrs::dtype, "element type of the positions: int32 or int64"}},
       .arguments = {"data"},
       .values = {"k"},

@@ -1,4 +1,6 @@
 // Elementwise functions of one operand, as one table: each line has the definition of its operator.
+#include <numbers>
+
 #include "relay/op_support/elements.h"
 #include "relay/op_support/type_checks.h"
 
@@ -38,6 +40,9 @@ Expr inverse_root(Expr a) { return one_of(a) / sqrt(a); }
 Expr negated(Expr a) { return -a; }
 Expr inverted(Expr a) { return unary(tensor::UnaryOp::bit_not, a); }
 
+Expr binary_logarithm(Expr a) { return log(a) * number(a.type(), std::numbers::log2e); }
+Expr decimal_logarithm(Expr a) { return log(a) * number(a.type(), std::numbers::log10e); }
+
 template <tensor::UnaryOp op>
 Expr of(Expr a) {
   return unary(op, a);
@@ -49,11 +54,16 @@ const UnaryFunction functions[] = {
     {"sign", "-1, 0 or 1; NaN stays NaN", types::number, sign_of},
     {"exp", "e to the power of x", types::real, tensor::exp, 5e-7},
     {"log", "natural logarithm", types::real, tensor::log, 5e-7},
+    {"log2", "the logarithm to base 2", types::real, binary_logarithm, 5e-7},
+    {"log10", "the logarithm to base 10", types::real, decimal_logarithm, 5e-7},
     {"sqrt", "square root; NaN below 0", types::real, tensor::sqrt},
     {"rsqrt", "1 / sqrt(x)", types::real, inverse_root, 2e-7},
     {"tanh", "hyperbolic tangent", types::real, tensor::tanh, 5e-7},
     {"sigmoid", "1 / (1 + exp(-x))", types::real, tensor::sigmoid, 5e-7},
     {"erf", "the error function", types::number, error_function, 5e-7},
+    {"fast_exp", "exp, which TVM approximates", types::real, tensor::exp, 5e-7},
+    {"fast_tanh", "tanh, which TVM approximates", types::real, tensor::tanh, 5e-7},
+    {"fast_erf", "erf, which TVM approximates", types::number, error_function, 5e-7},
     {"expm1", "exp(x) - 1, accurate for small x", types::real, tensor::expm1, 5e-7},
     {"log1p", "log(1 + x), accurate for small x", types::real, tensor::log1p, 5e-7},
     {"sin", "sine", types::real, of<tensor::UnaryOp::sin>, 5e-7},

@@ -107,7 +107,7 @@ class Folder {
     }
     const Call* call = std::get_if<Call>(&op);
     const OperatorRef* o = call ? std::get_if<OperatorRef>(&call->callee) : nullptr;
-    if (!o) return std::nullopt;
+    if (!o || !o->op->has_definition()) return std::nullopt;
     std::vector<Atom> args = call->args;
     if (o->op->variadic) {
       const Var* tuple = std::get_if<Var>(&call->args[0]);

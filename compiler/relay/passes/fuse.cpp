@@ -134,7 +134,7 @@ class BlockFuser {
       if (const MakeTuple* t = std::get_if<MakeTuple>(&binding.op)) tuples_[binding.var->id] = t->fields;
       if (const Call* call = std::get_if<Call>(&binding.op)) {
         const OperatorRef* ref = std::get_if<OperatorRef>(&call->callee);
-        auto args = ref ? tensor_args(*call, *ref->op) : std::nullopt;
+        auto args = ref && ref->op->has_definition() ? tensor_args(*call, *ref->op) : std::nullopt;
         if (!args) continue;
         // For the inferred result type, which has the sizes that depend on values of operands.
         TensorFunction f = ref->op->compute_as(call->attrs, operand_types(module_, *args), binding.var->type);

@@ -236,7 +236,8 @@ Result project(BlockRewriter& r, const Project& op) {
 // The result has the operand's type and its elements in the same order.
 Result identity(BlockRewriter& r, const Binding& b, const Call& call) {
   const OperatorRef* o = std::get_if<OperatorRef>(&call.callee);
-  if (!o || o->op->variadic || call.args.size() != 1 || !as<TensorType>(b.var->type)) return std::nullopt;
+  if (!o || o->op->variadic || !o->op->has_definition() || call.args.size() != 1 || !as<TensorType>(b.var->type))
+    return std::nullopt;
   if (!same_type(type_of(r.module(), call.args[0]), b.var->type)) return std::nullopt;
   tensor::TensorFunction f = o->op->compute(call.attrs, {r.tensor(call.args[0])});
   if (f.params.size() != 1 || f.results.size() != 1) return std::nullopt;

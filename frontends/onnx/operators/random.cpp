@@ -35,7 +35,7 @@ Value distributed(Node& n, bool is_normal, const Shape& shape, DType type) {
   const DType computed = bits(type) == 16 ? dtype::f32 : type;
   const double offset = is_normal ? n.number("mean", 0) : n.number("low", 0);
   const double factor = is_normal ? n.number("scale", 1) : n.number("high", 1) - offset;
-  const Value numbers = generate(n, is_normal ? "random.normal" : "random.uniform", shape, computed);
+  const Value numbers = generate(n, is_normal ? "random.philox_normal" : "random.philox_uniform", shape, computed);
   return n.cast(plus(n, times(n, numbers, factor), offset), type);
 }
 
@@ -62,7 +62,7 @@ Values convert_bernoulli(Node& n) {
   const auto type = type_attribute(n, n.in(0).type.dtype);
   if (n.failed()) return {};
   const DType computed = n.in(0).type.dtype == dtype::f64 ? dtype::f64 : dtype::f32;
-  const Value numbers = generate(n, "random.uniform", n.in(0).type.shape, computed);
+  const Value numbers = generate(n, "random.philox_uniform", n.in(0).type.shape, computed);
   return {n.cast(n.call("less", {numbers, n.cast(n.in(0), computed)}), *type)};
 }
 
@@ -79,7 +79,8 @@ Values convert_multinomial(Node& n) {
   if (n.failed()) return {};
   const DType computed = input.type.dtype == dtype::f64 ? dtype::f64 : dtype::f32;
   const Value scores = n.call("expand_dims", {n.cast(input, computed)}, {{"axis", 1}});
-  const Value numbers = generate(n, "random.uniform", {input.type.shape[0], samples, input.type.shape[1]}, computed);
+  const Value numbers =
+      generate(n, "random.philox_uniform", {input.type.shape[0], samples, input.type.shape[1]}, computed);
   // 1 - u is in (0, 1], where the logarithm is finite.
   auto minus_log = [&](const Value& x) { return n.call("negative", {n.call("log", {x})}); };
   const Value exponential = minus_log(subtract(n, constant_like(n, numbers, 1), numbers));
@@ -92,7 +93,7 @@ Values convert_multinomial(Node& n) {
 Values drop_elements(Node& n, const Value& x, const Value& ratio, const Value& trains) {
   const DType type = x.type.dtype, computed = type == dtype::f64 ? dtype::f64 : dtype::f32;
   const Value share = n.cast(n.reshape(ratio, {}), computed);
-  const Value numbers = generate(n, "random.uniform", x.type.shape, computed, true);
+  const Value numbers = generate(n, "random.philox_uniform", x.type.shape, computed, true);
   const Value inference = n.call("logical_not", {n.reshape(trains, {})});
   const Value kept = n.call("logical_or", {n.call("greater_equal", {numbers, share}), inference});
   const Value one = constant_like(n, share, 1), zero = constant_like(n, share, 0);

@@ -89,8 +89,9 @@ Values convert_non_max_suppression(Node& n) {
   auto threshold = [&](int input) { return n.has(input) ? n.reshape(n.in(input), {}) : n.scalar(dtype::f32, 0); };
   const bool by_center = n.flag("center_point_box", false);
   const Value most = n.has(2) ? n.reshape(n.in(2), {1}) : integers({0});
-  Values found = n.call_fields("vision.non_max_suppression", {n.in(0), n.in(1), threshold(3), threshold(4), most},
-                               {{"center_point_box", by_center}, {"filter_scores", n.has(4)}}, 2);
+  Values found =
+      n.call_fields("vision.non_max_suppression_per_class", {n.in(0), n.in(1), threshold(3), threshold(4), most},
+                    {{"center_point_box", by_center}, {"filter_scores", n.has(4)}}, 2);
   return {n.call("prefix", found)};
 }
 

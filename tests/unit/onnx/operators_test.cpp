@@ -90,12 +90,13 @@ TEST_CASE("Adam, Adagrad and Momentum take lists of tensors") {
 }
 
 TEST_CASE("random numbers: the attribute 'seed', else a sequence for each node") {
-  CHECK(ImportedNode{"RandomUniformLike", 22, {"x"}, number("seed", 1)}.says("random.uniform") == false);  // a constant
+  CHECK(ImportedNode{"RandomUniformLike", 22, {"x"}, number("seed", 1)}.says("random.philox_uniform") ==
+        false);  // a constant
   const std::string two = value("input", "x", 1, {"n"}) + "output { name: 'z' } " +
                           node("RandomNormalLike", {"x"}, {"y"}) + node("Bernoulli", {"y"}, {"z"});
   const std::string text = body(graph_bytes(two, 22));
-  CHECK(text.find("random.normal(shape=[n], dtype=\"float32\")") != std::string::npos);
-  CHECK(text.find("random.uniform(shape=[n], dtype=\"float32\", stream=1)") != std::string::npos);
+  CHECK(text.find("random.philox_normal(shape=[n], dtype=\"float32\")") != std::string::npos);
+  CHECK(text.find("random.philox_uniform(shape=[n], dtype=\"float32\", stream=1)") != std::string::npos);
   CHECK(ImportedNode{"RandomNormal", 22, {}}.says("attribute 'shape' is missing"));
   CHECK(ImportedNode{"Multinomial", 22}.says("input must have axes for batch and classes"));
 }

@@ -160,11 +160,13 @@ TEST_CASE("affine_grid maps the centres of pixels") {
 TEST_CASE("roi_align takes the mean of samples, roi_pool the maximum of pixels") {
   const Constant x = floats({1, 1, 2, 2}, {1, 2, 3, 4});
   const Attrs one = {{"pooled_size", list({1, 1})}, {"sample_ratio", 1}};
-  check_values(apply("vision.roi_align", one, {x, floats({1, 4}, {0, 0, 1, 1}), ints({0})}), {1, 1, 1, 1}, {2.5});
+  check_values(apply("vision.roi_align_indexed", one, {x, floats({1, 4}, {0, 0, 1, 1}), ints({0})}), {1, 1, 1, 1},
+               {2.5});
   const Attrs adaptive = {{"pooled_size", list({1, 1})}};
-  check_values(apply("vision.roi_align", adaptive, {x, floats({1, 4}, {0, 0, 2, 2}), ints({0})}), {1, 1, 1, 1},
+  check_values(apply("vision.roi_align_indexed", adaptive, {x, floats({1, 4}, {0, 0, 2, 2}), ints({0})}), {1, 1, 1, 1},
                {(2.5 + 3 + 3.5 + 4) / 4});
-  CHECK(status_of("vision.roi_align", one, {x, floats({1, 4}, {0, 0, 1, 1}), ints({1})}) == Status::index_out_of_range);
+  CHECK(status_of("vision.roi_align_indexed", one, {x, floats({1, 4}, {0, 0, 1, 1}), ints({1})}) ==
+        Status::index_out_of_range);
   check_values(
       apply("vision.roi_pool", {{"pooled_size", list({1, 2})}}, {x, floats({2, 5}, {0, 0, 0, 1, 1, 0, 5, 5, 9, 9})}),
       {2, 1, 1, 2}, {3, 4, 0, 0});

@@ -44,7 +44,7 @@ TEST_CASE("syntax of other languages is an error with a remedy") {
 
 TEST_CASE("operator and type names of other frameworks have Relay's names as remedy") {
   for (const char* name : {"sub",      "cat",    "linear",  "mm",        "bmm",  "flatten", "conv",        "max_pool",
-                           "avg_pool", "bn",     "permute", "unsqueeze", "view", "slice",   "interpolate", "arange",
+                           "avg_pool", "bn",     "permute", "unsqueeze", "view", "slice",   "interpolate", "range",
                            "astype",   "select", "expand",  "embedding", "mul",  "div",     "pow",         "neg"}) {
     CAPTURE(name);
     const auto meant = operator_named_elsewhere(name);

@@ -1,0 +1,156 @@
+// Calls of operators within the definition of another one.
+#include "relay/op_support/composition.h"
+
+namespace dlcc::relay {
+
+namespace {
+
+struct Rejected {  // thrown to leave a composition
+  TypeError error;
+};
+
+// The definition of a composition's own stage; `define` declares its only result.
+TensorFunction define_stage(const Operands& operands,
+                            const std::function<void(Definition&, const std::vector<Tensor>&)>& define) {
+  Definition d("stage");
+  std::vector<Tensor> tensors;
+  for (const Operand& o : operands) tensors.push_back(d.input(fmt::format("p{}", tensors.size()), o.dtype, o.shape));
+  define(d, tensors);
+  return d.finish();
+}
+
+}  // namespace
+
+AttrValue sizes_attribute(const Shape& shape) {
+  AttrList list;
+  for (const Dim& d : shape) {
+    AttrValue& item = list.emplace_back();
+    if (d.is_constant())
+      item.v = d.value();
+    else
+      item.v = d;
+  }
+  return list;
+}
+
+Operands Composition::Part::operands() const {
+  Operands types;
+  for (const Value& v : args) types.emplace_back(v.type);
+  return types;
+}
+
+std::vector<Value> Composition::call_all(const std::string& name, const std::vector<Value>& args, const Attrs& attrs) {
+  Part part{args, {}, {}};
+  const Operator* callee = op(name);
+  TypeResult typed = callee->type(attrs, part.operands());
+  if (auto* error = std::get_if<TypeError>(&typed)) fail(std::move(*error));
+  const Type result = std::get<Type>(typed);
+  part.define = [=](const Operands& in) { return callee->compute_as(attrs, in, result); };
+  if (callee->positive_sizes)
+    part.positive_sizes = [=](const Operands& in) { return callee->positive_sizes(attrs, in); };
+  std::vector<Value> values;
+  for_each_field(result, [&](const Type& field) {
+    values.push_back({{static_cast<int>(parts_.size()), static_cast<int>(values.size())}, *as<TensorType>(field)});
+  });
+  parts_.push_back(std::move(part));
+  return values;
+}
+
+Value Composition::call(const std::string& name, const std::vector<Value>& args, const Attrs& attrs) {
+  return call_all(name, args, attrs).at(0);
+}
+
+Value Composition::add(Part part, const TensorType& result) {
+  const TypeResult checked = tensor_result(result.shape, result.dtype);
+  if (auto* error = std::get_if<TypeError>(&checked)) fail(*error);
+  parts_.push_back(std::move(part));
+  return {{static_cast<int>(parts_.size()) - 1, 0}, result};
+}
+
+Value Composition::compute(DType type, const Shape& shape, const std::vector<Value>& args, const Elements& elements) {
+  auto define = [=](const Operands& in) {
+    return define_stage(in, [&](Definition& d, const std::vector<Tensor>& tensors) {
+      d.result("result", type, shape, [&](Index i) { return elements(tensors, i); });
+    });
+  };
+  return add({args, define, {}}, {shape, type});
+}
+
+Value Composition::reduce(DType type, const Shape& shape, const tensor::Reducer& reducer, const Shape& extents,
+                          const std::vector<Value>& args, const Terms& terms) {
+  auto define = [=](const Operands& in) {
+    return define_stage(in, [&](Definition& d, const std::vector<Tensor>& tensors) {
+      d.reduce_result("result", type, shape, reducer, extents, [&](Index i, Index r) { return terms(tensors, i, r); });
+    });
+  };
+  return add({args, define, {}}, {shape, type});
+}
+
+Value Composition::sum(DType type, const Shape& shape, const Shape& extents, const std::vector<Value>& args,
+                       const Terms& terms) {
+  return reduce(type, shape, tensor::sum_of(tensor::compute_type(type)), extents, args, terms);
+}
+
+Value Composition::number(DType type, double value) {
+  return compute(type, {}, {},
+                 [=](const std::vector<Tensor>&, Index) { return relay::number(tensor::compute_type(type), value); });
+}
+
+Value Composition::cast(const Value& value, DType type) {
+  return value.dtype() == type ? value : call("cast", {value}, {{"dtype", std::string(name(type))}});
+}
+
+Value Composition::reshape(const Value& value, const Shape& shape) {
+  if (value.shape() == shape) return value;
+  return call("reshape", {value}, {{"newshape", sizes_attribute(shape)}, {"allowzero", true}});
+}
+
+void Composition::require(const Failure& failure) const {
+  if (failure) fail(*failure);
+}
+
+void Composition::fail(TypeError error) const { throw Rejected{std::move(error)}; }
+
+TypeResult Composition::type(const Operands& operands, const Calls& calls) {
+  try {
+    Composition c(operands);
+    std::vector<Type> types;
+    for (const Value& v : calls(c)) types.push_back(tensor_type(v.type.shape, v.type.dtype));
+    return types.size() == 1 ? types[0] : tuple_type(std::move(types));
+  } catch (Rejected& rejected) {
+    return std::move(rejected.error);
+  }
+}
+
+TensorFunction Composition::definition(const std::string& name, const Operands& operands, const Calls& calls) {
+  Composition c(operands);
+  std::vector<tensor::Source> results;
+  auto copied = [](const std::vector<Tensor>& args, Index i) { return stored(args[0], i); };
+  for (const Value& v : calls(c))  // a result is computed by a stage
+    results.push_back(v.source.part < 0 ? c.compute(v.dtype(), v.shape(), {v}, copied).source : v.source);
+  std::vector<tensor::Buffer> params;
+  for (const Operand& o : operands)
+    params.push_back(tensor::make_buffer(fmt::format("p{}", params.size()), o.dtype, o.shape));
+  std::vector<tensor::Part> parts;
+  for (const Part& part : c.parts_) {
+    tensor::Part& composed = parts.emplace_back(part.define(part.operands()));
+    for (const Value& v : part.args) composed.operands.push_back(v.source);
+  }
+  tensor::TensorFunction f = tensor::compose(name, std::move(params), std::move(parts), results);
+  tensor::inline_stages(f);
+  return f;
+}
+
+std::vector<Dim> Composition::positive_sizes(const Operands& operands, const Calls& calls) {
+  Composition c(operands);
+  calls(c);
+  std::vector<Dim> sizes;
+  for (const Part& part : c.parts_) {
+    if (!part.positive_sizes) continue;
+    const std::vector<Dim> more = part.positive_sizes(part.operands());
+    sizes.insert(sizes.end(), more.begin(), more.end());
+  }
+  return sizes;
+}
+
+}  // namespace dlcc::relay

@@ -1,0 +1,107 @@
+// Operators that are a few calls of other operators. One function makes the calls; the type relation and the definition
+// follow from it:
+//
+//   Value l2_normalize(const L2Attrs& a, Composition& c) {
+//     const Value x = c.operand(0), squares = c.call("multiply", {x, x});
+//     ...
+//     return c.call("divide", {x, c.call("sqrt", {sum})});
+//   }
+//   table.add(composed<L2Attrs>({.name = "nn.l2_normalize", ...}, l2_normalize));
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "relay/op_support/elements.h"
+#include "relay/op_support/type_checks.h"
+#include "tensor/passes/compose.h"
+
+namespace dlcc::relay {
+
+// An operand of the composed operator, or a result of a call.
+struct Value {
+  tensor::Source source;
+  TensorType type;
+
+  const Shape& shape() const { return type.shape; }
+  DType dtype() const { return type.dtype; }
+  int rank() const { return static_cast<int>(type.shape.size()); }
+};
+
+class Composition {
+ public:
+  explicit Composition(const Operands& operands) : operands_(operands) {}
+
+  size_t operand_count() const { return operands_.size(); }
+  Value operand(size_t k) const { return {{-1, static_cast<int>(k)}, operands_.at(k)}; }
+
+  // Calls an operator, whose operands are tensors; a variadic one takes them all. A call that the operator's type
+  // relation rejects ends the composition with its error.
+  Value call(const std::string& op, const std::vector<Value>& args, const Attrs& attrs = {});
+  std::vector<Value> call_all(const std::string& op, const std::vector<Value>& args, const Attrs& attrs = {});
+
+  // A tensor whose elements are computed from those of `args`, for what no operator computes.
+  using Elements = std::function<Expr(const std::vector<Tensor>& args, Index)>;
+  Value compute(DType, const Shape&, const std::vector<Value>& args, const Elements&);
+  // The same with a reduction of elements, of the reducer's type, over further axes of the given extents.
+  using Terms = std::function<Expr(const std::vector<Tensor>& args, Index, Index reduced)>;
+  Value reduce(DType, const Shape&, const tensor::Reducer&, const Shape& extents, const std::vector<Value>& args,
+               const Terms&);
+  Value sum(DType, const Shape&, const Shape& extents, const std::vector<Value>& args, const Terms&);
+
+  // Calls of operators that many compositions need. A cast to the value's own type is the value, and a reshape to its
+  // own shape.
+  Value number(DType, double);
+  Value cast(const Value&, DType);
+  Value reshape(const Value&, const Shape&);
+
+  // Ends the composition with the error, if there is one.
+  void require(const Failure&) const;
+  [[noreturn]] void fail(TypeError) const;
+
+  // The outcomes of a function that makes the calls and returns the results.
+  using Calls = std::function<std::vector<Value>(Composition&)>;
+  static TypeResult type(const Operands&, const Calls&);
+  static TensorFunction definition(const std::string& name, const Operands&, const Calls&);
+  static std::vector<Dim> positive_sizes(const Operands&, const Calls&);
+
+ private:
+  struct Part {  // a call, or a computation of its own
+    std::vector<Value> args;
+    std::function<TensorFunction(const Operands&)> define;
+    std::function<std::vector<Dim>(const Operands&)> positive_sizes;  // null: none
+
+    Operands operands() const;
+  };
+  Value add(Part, const TensorType& result);
+
+  const Operands& operands_;
+  std::vector<Part> parts_;
+};
+
+// A list of sizes as an attribute.
+AttrValue sizes_attribute(const Shape&);
+
+// The specification with the type relation and the definition of the function that makes the calls. It returns the
+// result, or the results as a list.
+template <class A, class F>
+OperatorSpec<A> composed(OperatorSpec<A> spec, F make) {
+  auto calls = [make](const A& a) {
+    return Composition::Calls([make, &a](Composition& c) -> std::vector<Value> {
+      if constexpr (std::is_same_v<decltype(make(a, c)), Value>)
+        return {make(a, c)};
+      else
+        return make(a, c);
+    });
+  };
+  spec.type = [calls](const A& a, const Operands& in) { return Composition::type(in, calls(a)); };
+  spec.compute = [calls, name = spec.name](const A& a, const Operands& in) {
+    return Composition::definition(name, in, calls(a));
+  };
+  if (!spec.variadic)
+    spec.positive_sizes = [calls](const A& a, const Operands& in) { return Composition::positive_sizes(in, calls(a)); };
+  return spec;
+}
+
+}  // namespace dlcc::relay
