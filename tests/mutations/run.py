@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Plants the defects of the lists *.txt beside this file one at a time and requires that a test fails for each.
 
-    run.py [NAME...] [--check] [--prefix 'nice -n 10']
+    run.py [NAME...] [--check] [--shard 1/4] [--prefix 'nice -n 10']
 
 Works in a copy of the source tree under build/mutations, which later runs update. A mutation is caught when one of the
 tests that it names fails, or else any other test. For the named tests only their programs are built. A mutation whose
@@ -118,7 +118,7 @@ class Runner:
     def failing_tests(self, selected=".", excluded="^mutations/"):
         """Names of tests that fail; stops at the first. The list's own test would fail for every mutation."""
         passed, output = self.call("ctest", "--test-dir", str(BUILD), "--timeout", "600", "--stop-on-failure",
-                                   "--no-tests=ignore", "-R", selected, "-E", excluded)
+                                   f"-j{os.cpu_count()}", "--no-tests=ignore", "-R", selected, "-E", excluded)
         return [] if passed else re.findall(r"^\s*\d+ - (\S+) \((?!Skipped)", output, re.M) or [output[-2000:]]
 
     def read_programs(self):
@@ -180,10 +180,20 @@ def check_texts(mutations):
     return problems
 
 
+def parse_shard(text):
+    """Which of how many equal ranges of the list, counted from 1: '2/4'."""
+    match = re.fullmatch(r"(\d+)/(\d+)", text)
+    if not match or not 1 <= int(match[1]) <= int(match[2]):
+        raise argparse.ArgumentTypeError(f"'{text}' is not K/N with 1 <= K <= N")
+    return int(match[1]), int(match[2])
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("names", nargs="*", help="the mutations to run; default: all")
     parser.add_argument("--check", action="store_true", help="only check that every text is found")
+    parser.add_argument("--shard", type=parse_shard, default=(1, 1), metavar="K/N",
+                        help="run the K-th of N equal ranges of the list")
     parser.add_argument("--prefix", default="", help="goes in front of every command")
     options = parser.parse_args()
     lists = sorted(pathlib.Path(__file__).parent.glob("*.txt"))
@@ -193,6 +203,8 @@ def main():
     # Neighbours change the same file, so that fewer files are compiled anew without a mutation.
     mutations = sorted((m for m in mutations if not options.names or m.name in options.names),
                        key=lambda m: m.edits[0].path)
+    shard, shards = options.shard
+    mutations = mutations[len(mutations) * (shard - 1) // shards : len(mutations) * shard // shards]
     problems = check_texts(mutations)
     if options.check or problems:
         print("\n".join(problems + [f"{len(mutations) - len(problems)} passed, {len(problems)} failed"]))
