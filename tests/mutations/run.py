@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 """Plants the defects of the lists *.txt beside this file one at a time and requires that a test fails for each.
 
-    run.py [NAME...] [--check] [--shard 1/4] [--prefix 'nice -n 10']
+    run.py [NAME...] [--check] [--shard 1/4] [--tested] [--prefix 'nice -n 10']
 
 Works in a copy of the source tree under build/mutations, which later runs update. A mutation is caught when one of the
-tests that it names fails, or else any other test. For the named tests only their programs are built. A mutation whose
-text is not found, or that does not compile, is a failure. The format of the lists:
+tests that it names fails; only the programs of these tests are built. A mutation whose text is not found, or that does
+not compile, is a failure. The format of the lists:
 
     mutation NAME: what is wrong
-    tests REGEX            the smallest tests that should fail, for ctest -R
+    tests REGEX            the smallest tests of which one must fail, for ctest -R
     file PATH
     - a line of the file   consecutive lines are one text, which occurs once in the file
     + the line instead     may be left out
@@ -115,10 +115,10 @@ class Runner:
     def build(self, *targets):
         return self.call("cmake", "--build", str(BUILD), *(["--target", *targets] if targets else []))
 
-    def failing_tests(self, selected=".", excluded="^mutations/"):
+    def failing_tests(self, selected="."):
         """Names of tests that fail; stops at the first. The list's own test would fail for every mutation."""
         passed, output = self.call("ctest", "--test-dir", str(BUILD), "--timeout", "600", "--stop-on-failure",
-                                   f"-j{os.cpu_count()}", "--no-tests=ignore", "-R", selected, "-E", excluded)
+                                   f"-j{os.cpu_count()}", "--no-tests=ignore", "-R", selected, "-E", "^mutations/")
         return [] if passed else re.findall(r"^\s*\d+ - (\S+) \((?!Skipped)", output, re.M) or [output[-2000:]]
 
     def read_programs(self):
@@ -135,7 +135,8 @@ class Runner:
     def programs_of(self, selected):
         return sorted({file for test, files in self.programs.items() if re.search(selected, test) for file in files})
 
-    def prepare(self):
+    def prepare(self, tested):
+        """Builds the copy and, unless `tested`, requires that all tests pass without a mutation."""
         update_copy()
         data = os.environ.get("DLCC_TEST_DATA", "")
         configured, output = self.call("cmake", "--preset", "release", f"-DDLCC_TEST_DATA={data}")
@@ -143,7 +144,7 @@ class Runner:
             configured, output = self.build()
         if not configured:
             sys.exit(output)
-        if failing := self.failing_tests():
+        if not tested and (failing := self.failing_tests()):
             sys.exit(f"without a mutation these fail: {failing}")
         self.read_programs()
 
@@ -158,9 +159,6 @@ class Runner:
                 (COPY / path).write_text(text)
             ok, output = self.build(*self.programs_of(mutation.tests))
             failing = self.failing_tests(mutation.tests) if ok else []
-            if ok and not failing:
-                ok, output = self.build()
-                failing = self.failing_tests(".", f"{mutation.tests}|^mutations/") if ok else []
             if not ok:
                 return "does not compile\n" + output[-2000:]
         finally:
@@ -194,6 +192,7 @@ def main():
     parser.add_argument("--check", action="store_true", help="only check that every text is found")
     parser.add_argument("--shard", type=parse_shard, default=(1, 1), metavar="K/N",
                         help="run the K-th of N equal ranges of the list")
+    parser.add_argument("--tested", action="store_true", help="do not test the tree without a mutation first")
     parser.add_argument("--prefix", default="", help="goes in front of every command")
     options = parser.parse_args()
     lists = sorted(pathlib.Path(__file__).parent.glob("*.txt"))
@@ -211,7 +210,7 @@ def main():
         return 1 if problems else 0
 
     runner = Runner(options.prefix)
-    runner.prepare()
+    runner.prepare(options.tested)
     failed = 0
     for mutation in mutations:
         start = time.monotonic()
