@@ -118,7 +118,7 @@ class Runner:
     def failing_tests(self, selected="."):
         """Names of tests that fail; stops at the first. The list's own test would fail for every mutation."""
         passed, output = self.call("ctest", "--test-dir", str(BUILD), "--timeout", "600", "--stop-on-failure",
-                                   f"-j{os.cpu_count()}", "--no-tests=ignore", "-R", selected, "-E", "^mutations/")
+                                   "--no-tests=ignore", "-R", selected, "-E", "^mutations/")
         return [] if passed else re.findall(r"^\s*\d+ - (\S+) \((?!Skipped)", output, re.M) or [output[-2000:]]
 
     def read_programs(self):
