@@ -15,7 +15,9 @@ if [ "${1:-}" = tests ]; then
   packages+=(python3                                                  # some test programs
     libonnx-testdata                                                  # ONNX's operator tests
     make pkg-config                                                   # to use an installed dlcc
-    qemu-user gcc-aarch64-linux-gnu libc6-dev-arm64-cross)            # to run AArch64 objects
+    qemu-user gcc-aarch64-linux-gnu libc6-dev-arm64-cross             # to run AArch64 objects
+    gcc-arm-linux-gnueabihf libc6-dev-armhf-cross                     # ARMv7-A
+    gcc-arm-none-eabi qemu-system-arm)                                # microcontrollers
 fi
 
 missing=()

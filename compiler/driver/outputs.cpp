@@ -182,6 +182,7 @@ void add_output_options(CommandLine& line, Outputs& out) {
        store_text(out.dependency_target)});
   line.last_option().other_name = "-MQ";
   add(report_option(out.reports));
+  add_memory_limits(line, out.limits);
   line.after_values([&out] { return check_outputs(out); });
 }
 
@@ -228,7 +229,9 @@ bool write_outputs(Compiler& compiler, const Outputs& out, relay::Module module,
       add_text(path_of_kind(out, text.kind), text.make(compiler, module, planned));
   module = {};  // frees the model's bytes before LLVM needs memory
   // The header and reports have the size of the stack, which code generation computes.
-  if (has_object || has_header || !out.reports.empty()) object = compiler.generate(planned);
+  const bool is_limited = out.limits.ram || out.limits.flash;
+  if (has_object || has_header || is_limited || !out.reports.empty()) object = compiler.generate(planned);
+  if (is_limited && !check_memory_limits(out.limits, planned, object.sizes(), diagnostics)) return false;
   if (has_object) {
     files.push_back({out.object, object.pieces()});
     if (!planned.weights_file.bytes().empty())

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "driver/command_line.h"
+#include "driver/memory_limits.h"
 #include "pipeline/compile.h"
 
 namespace dlcc::driver {
@@ -18,6 +19,7 @@ struct Outputs {
   bool phony_dependencies = false;                 // -MP: an empty rule for each file but the model
   std::string dependency_file, dependency_target;  // empty: derived from `object`
   std::vector<std::string> reports;                // paths, whose suffixes are the reports' forms
+  MemoryLimits limits;                             // nothing is written if the model exceeds them
 };
 
 // The options of the group "Output", and their checks.

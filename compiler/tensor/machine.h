@@ -7,6 +7,7 @@
 // register tiles and loop order.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <vector>
@@ -53,8 +54,8 @@ struct Machine {
   int64_t cache_line_bytes = 64;
   int64_t l1_bytes = 32 << 10, l2_bytes = 1 << 20;  // of one core
   // Addresses that are a multiple of l1_way_bytes apart share a set of the first-level cache, which has l1_ways lines:
-  // rows of a matrix of 1024 floats, for example. A way of Intel's and AMD's cores has the size of a page, 4 KiB; recent
-  // ones have 12 ways.
+  // rows of a matrix of 1024 floats, for example. A way of Intel's and AMD's cores has the size of a page, 4 KiB;
+  // recent ones have 12 ways.
   int64_t l1_way_bytes = 4 << 10, l1_ways = 8;
   // Machine balance in FLOPs per byte: peak float32 operations of one core divided by its peak memory bandwidth.
   double machine_balance = 16;
@@ -172,7 +173,7 @@ struct Machine {
   // memory.
   int64_t max_halo_growth = 4;
 
-  int lanes(int element_bits) const { return vector_bytes * 8 / element_bits; }
+  int lanes(int element_bits) const { return std::max(vector_bytes * 8 / element_bits, 1); }
 
   // Least size of operands that are prefetched, in bytes. The hardware prefetchers find smaller ones in the
   // second-level cache in time.

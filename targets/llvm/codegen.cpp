@@ -193,7 +193,7 @@ class Generator {
     llvm::Module module(parts_.interface.prefix, context);
     module.setTargetTriple(parts_.target.triple);
     module.setDataLayout(machine->createDataLayout());
-    module.setPICLevel(llvm::PICLevel::BigPIC);
+    if (!parts_.target.is_freestanding) module.setPICLevel(llvm::PICLevel::BigPIC);
     assume_aligned_stack(module);
     std::optional<DebugInfo> debug;
     if (options_.text) debug.emplace(module, options_.text_file, options_.optimization > 0);
@@ -262,7 +262,7 @@ ObjectFile generate_object(const lower::Program& program, const lower::StoragePl
   std::vector<std::string> pieces = generator.generate(Output::object);
   std::vector<std::span<const std::byte>> objects;
   for (const std::string& piece : pieces) objects.push_back(std::as_bytes(std::span(piece)));
-  return join_objects(objects, generator.constants(), exported_symbols(interface));
+  return join_objects(objects, generator.constants(), exported_symbols(interface), target.is_freestanding);
 }
 
 std::string generate_listing(const lower::Program& program, const lower::StoragePlan& plan,

@@ -19,6 +19,8 @@ const llvm::Target& llvm_target(const std::string& triple) {
         LLVMInitializeX86AsmPrinter(), LLVMInitializeX86AsmParser();
     LLVMInitializeAArch64TargetInfo(), LLVMInitializeAArch64Target(), LLVMInitializeAArch64TargetMC(),
         LLVMInitializeAArch64AsmPrinter(), LLVMInitializeAArch64AsmParser();
+    LLVMInitializeARMTargetInfo(), LLVMInitializeARMTarget(), LLVMInitializeARMTargetMC(),
+        LLVMInitializeARMAsmPrinter(), LLVMInitializeARMAsmParser();
   });
   std::string error;
   const llvm::Target* target = llvm::TargetRegistry::lookupTarget(triple, error);
@@ -50,11 +52,19 @@ std::unique_ptr<llvm::TargetMachine> make_target_machine(const Target& target, c
   options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
   options.FunctionSections = true;
   options.EmitStackSizeSection = true;
+  const llvm::Triple triple(target.triple);
+  if (triple.isARM() || triple.isThumb()) {
+    // Floats of calls within the object are in registers of the FPU, if there is one.
+    const bool has_fpu = cpu_features(target.triple, level.cpu, level.features)->checkFeatures("+fpregs");
+    options.FloatABIType = has_fpu ? llvm::FloatABI::Hard : llvm::FloatABI::Soft;
+    options.EABIVersion = llvm::EABI::GNU;  // memcpy is called by this name
+  }
   auto effort = optimization == 0 ? llvm::CodeGenOptLevel::None : llvm::CodeGenOptLevel::Default;
+  const auto relocations = target.is_freestanding ? llvm::Reloc::Static : llvm::Reloc::PIC_;
   return std::unique_ptr<llvm::TargetMachine>(llvm_target(target.triple)
                                                   .createTargetMachine(target.triple, level.cpu, level.features,
-                                                                       options, llvm::Reloc::PIC_,
-                                                                       llvm::CodeModel::Small, effort));
+                                                                       options, relocations, llvm::CodeModel::Small,
+                                                                       effort));
 }
 
 }  // namespace dlcc::targets

@@ -20,9 +20,10 @@ struct ConstantSection {
   std::vector<ConstantPiece> pieces;
 };
 
-// `objects` are ELF64 little-endian relocatable objects for one machine, with RELA relocations. Sections of equal name,
-// type, flags and entry size are joined in order. Symbols that `exported` does not list become local.
+// `objects` are little-endian relocatable objects for one machine, all of class ELF32 or ELF64. Sections of equal name,
+// type, flags and entry size are joined in order. Symbols that `exported` does not list become local. An object for a
+// freestanding program does not say whether its stack is executable: linkers warn if some objects do and others do not.
 ObjectFile join_objects(const std::vector<std::span<const std::byte>>& objects, const ConstantSection&,
-                        const std::vector<std::string>& exported);
+                        const std::vector<std::string>& exported, bool is_freestanding = false);
 
 }  // namespace dlcc::targets

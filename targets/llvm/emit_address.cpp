@@ -36,12 +36,12 @@ Value* KernelEmitter::ptr_add(Value* pointer, const Linear::Term& by, bool bound
 // other terms are added to the pointer.
 Value* KernelEmitter::pointer_in_loops(size_t loops, Value* base, const std::vector<Linear::Term>& terms,
                                        bool bounded) {
-  auto has_counter = [&](const Loop& l) { return std::ranges::count(terms, l.counter, &Linear::Term::value) > 0; };
+  auto has_counter = [&](const Loop& l) { return std::ranges::count(terms, l.index, &Linear::Term::value) > 0; };
   while (loops > 0 && !has_counter(loops_[loops - 1])) --loops;
   Value* pointer = base;
   std::vector<Linear::Term> moving, rest;
   for (const Linear::Term& t : terms) {
-    bool moves = loops > 0 && (t.value == loops_[loops - 1].counter || t.depth < loops_[loops - 1].depth);
+    bool moves = loops > 0 && (t.value == loops_[loops - 1].index || t.depth < loops_[loops - 1].depth);
     (moves ? moving : rest).push_back(t);
   }
   if (!moving.empty()) {
@@ -64,7 +64,7 @@ KernelEmitter::PointerInduction& KernelEmitter::pointer_induction(size_t loops, 
   };
   if (PointerInduction* known = find(loops, terms)) return *known;
   Loop& loop = loops_[loops - 1];
-  auto counter = std::ranges::find(terms, loop.counter, &Linear::Term::value);
+  auto counter = std::ranges::find(terms, loop.index, &Linear::Term::value);
   std::vector<Linear::Term> others(terms.begin(), counter);
   others.insert(others.end(), counter + 1, terms.end());
 

@@ -1,5 +1,7 @@
 // Integer arithmetic that is defined for all operands (tensor/ir.h), divisions of indices by constants, and fused
 // multiply-add on CPUs without the instruction.
+#include <llvm/MC/MCSubtargetInfo.h>
+
 #include <limits>
 
 #include "targets/llvm/kernel_emitter.h"
@@ -156,10 +158,15 @@ std::pair<Value*, Value*> two_product(llvm::IRBuilder<>& b, Value* x, Value* y) 
 
 }  // namespace
 
+bool KernelEmitter::has_fma(llvm::Type* type) const {
+  if (!level_.machine.has_fma) return false;
+  return !is_arm32() || !type->getScalarType()->isDoubleTy() || cpu_.checkFeatures("+vfp4d16");
+}
+
 // On CPUs without the instruction, where LLVM would call libm: the exact sum rounded to odd in float64 and then to the
 // result (Boldo and Melquiond, "Emulation of a FMA and correctly rounded sums", 2008).
 Value* KernelEmitter::emit_fma(Value* a, Value* b, Value* c) {
-  if (level_.machine.has_fma) return intrinsic(llvm::Intrinsic::fma, {a, b, c});
+  if (has_fma(a->getType())) return intrinsic(llvm::Intrinsic::fma, {a, b, c});
   llvm::Type *result = a->getType(), *wide = with_lanes_of(a, b_.getDoubleTy()),
              *word = with_lanes_of(a, b_.getInt64Ty());
   auto sum_to_odd = [&](Value* x, Value* y) {

@@ -1,6 +1,7 @@
 // Expressions of the tensor IR as LLVM values: one rule per node. A value that is uniform across the lanes of the
 // surrounding vector loop is a scalar; it is splatted when combined with a vector.
 #include <llvm/IR/Intrinsics.h>
+#include <llvm/IR/Module.h>
 #include <llvm/MC/MCSubtargetInfo.h>
 
 #include "support/float_formats.h"
@@ -19,6 +20,11 @@ llvm::Type* type_of_scalar(llvm::LLVMContext& context, DType t) {
   if (t == dtype::f64) return llvm::Type::getDoubleTy(context);
   if (is_bool(t)) return llvm::Type::getInt1Ty(context);
   return llvm::Type::getIntNTy(context, static_cast<unsigned>(std::max(bits(t), 8)));
+}
+
+llvm::Type* KernelEmitter::counter_type() const {
+  const llvm::DataLayout& layout = function_->getParent()->getDataLayout();
+  return layout.getIndexType(llvm::PointerType::getUnqual(function_->getContext()));
 }
 
 llvm::Type* KernelEmitter::storage_type(DType t) { return is_bool(t) ? b_.getInt8Ty() : value_type(t); }
@@ -51,7 +57,13 @@ bool KernelEmitter::has_mask_registers() const {
   return cpu_.getTargetTriple().isX86() && cpu_.checkFeatures("+avx512f");
 }
 
-bool KernelEmitter::converts_halves() const { return !cpu_.getTargetTriple().isX86() || cpu_.checkFeatures("+f16c"); }
+bool KernelEmitter::converts_halves() const {
+  const llvm::Triple& triple = cpu_.getTargetTriple();
+  if (triple.isX86()) return cpu_.checkFeatures("+f16c");
+  return !is_arm32() || cpu_.checkFeatures("+fp16");
+}
+
+bool KernelEmitter::is_arm32() const { return cpu_.getTargetTriple().isARM() || cpu_.getTargetTriple().isThumb(); }
 
 // ---- nodes -----------------------------------------------------------------------------------------------
 
@@ -121,15 +133,12 @@ Value* KernelEmitter::emit_unary(const Unary& x, DType type) {
       if (!is_signed(type)) return a;
       return b_.CreateIntrinsic(llvm::Intrinsic::abs, {a->getType()}, {a, b_.getFalse()});
     case UnaryOp::floor:
-      return floating ? intrinsic(llvm::Intrinsic::floor, {a}) : a;
     case UnaryOp::ceil:
-      return floating ? intrinsic(llvm::Intrinsic::ceil, {a}) : a;
     case UnaryOp::trunc:
-      return floating ? intrinsic(llvm::Intrinsic::trunc, {a}) : a;
     case UnaryOp::round_even:
-      return floating ? intrinsic(llvm::Intrinsic::roundeven, {a}) : a;
+      return floating ? emit_rounding(x.op, a) : a;
     case UnaryOp::sqrt:
-      return intrinsic(llvm::Intrinsic::sqrt, {a});
+      return emit_square_root(a);
     case UnaryOp::is_nan:
       if (!floating) return b_.getFalse();
       return b_.CreateFCmpUNO(a, a);

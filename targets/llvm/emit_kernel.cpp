@@ -181,6 +181,7 @@ void KernelEmitter::emit_loop(const Var& var, Value* begin, Value* end, int64_t 
                               std::optional<Range> range,
                               const std::function<void(Value*, std::optional<Range>)>& body) {
   llvm::BasicBlock* before = b_.GetInsertBlock();
+  Value *first_count = b_.CreateTrunc(begin, counter_type()), *last_count = b_.CreateTrunc(end, counter_type());
   auto* loop = llvm::BasicBlock::Create(b_.getContext(), var->name, function_);
   auto* after = llvm::BasicBlock::Create(b_.getContext(), var->name + ".end", function_);
   if (may_be_empty)
@@ -188,23 +189,25 @@ void KernelEmitter::emit_loop(const Var& var, Value* begin, Value* end, int64_t 
   else
     b_.CreateBr(loop);
   b_.SetInsertPoint(loop);
-  llvm::PHINode* counter = b_.CreatePHI(b_.getInt64Ty(), 2, var->name);
+  llvm::PHINode* counter = b_.CreatePHI(counter_type(), 2, var->name);
+  Value* index = b_.CreateSExt(counter, b_.getInt64Ty());
   auto *first = llvm::dyn_cast<llvm::ConstantInt>(begin), *last = llvm::dyn_cast<llvm::ConstantInt>(end);
   std::optional<int64_t> iterations;
   if (first && last) iterations = (last->getSExtValue() - first->getSExtValue()) / step;
-  loops_.push_back({before, loop, counter, begin, step, iterations, depth() + 1, branches_});
-  bind(var, counter, true, range);
-  body(counter, range);
+  loops_.push_back({before, loop, index, begin, step, iterations, depth() + 1, branches_});
+  bind(var, index, true, range);
+  body(index, range);
   advance_pointers();
   loops_.pop_back();
   // If the counter is not used, because pointers replaced it, the loop counts down to zero, which saves a comparison.
-  bool down = iterations && counter->use_empty();
-  if (down) begin = b_.getInt64(static_cast<uint64_t>(*iterations)), end = b_.getInt64(0);
-  Value* by = down ? llvm::ConstantInt::getAllOnesValue(b_.getInt64Ty()) : b_.getInt64(static_cast<uint64_t>(step));
-  Value* next = b_.CreateAdd(counter, by, "", !down, true);
-  counter->addIncoming(begin, before);
+  bool down = iterations && index->use_empty();
+  if (down) first_count = constant_like(counter, *iterations), last_count = constant_like(counter, 0);
+  if (auto* conversion = llvm::dyn_cast<llvm::SExtInst>(index); conversion && conversion->use_empty())
+    conversion->eraseFromParent();
+  Value* next = b_.CreateAdd(counter, constant_like(counter, down ? -1 : step), "", !down, true);
+  counter->addIncoming(first_count, before);
   counter->addIncoming(next, b_.GetInsertBlock());
-  b_.CreateCondBr(b_.CreateICmpNE(next, end), loop, after, backedge_weights(range, step));
+  b_.CreateCondBr(b_.CreateICmpNE(next, last_count), loop, after, backedge_weights(range, step));
   after->moveAfter(b_.GetInsertBlock());
   b_.SetInsertPoint(after);
 }

@@ -38,7 +38,7 @@ class EntryEmitter {
         array_(parts) {}
 
   void emit() {
-    llvm::Type *pointer = b_.getPtrTy(), *i32 = b_.getInt32Ty(), *i64 = b_.getInt64Ty();
+    llvm::Type *pointer = b_.getPtrTy(), *i32 = b_.getInt32Ty(), *size = size_type();
     if (is_dynamic()) sizes_function_ = emit_sizes_function(module_, parts_, cpu_, debug_);
     std::vector<llvm::Function*> run_functions;
     for (size_t l = 0; l < parts_.target.levels.size(); ++l)
@@ -47,12 +47,12 @@ class EntryEmitter {
     llvm::Function* choice = define_level_choice(module_, prefix_ + "_cpu_level", parts_.target);
 
     llvm::Function* run_ctx =
-        function(prefix_ + "_run_ctx", llvm::FunctionType::get(i32, {pointer, pointer, pointer, i64, pointer}, false));
+        function(prefix_ + "_run_ctx", llvm::FunctionType::get(i32, {pointer, pointer, pointer, size, pointer}, false));
     emit_checks(run_ctx);
     emit_dispatch(run_ctx, choice, run_functions);
 
     llvm::Function* run =
-        function(prefix_ + "_run", llvm::FunctionType::get(i32, {pointer, pointer, pointer, i64}, false));
+        function(prefix_ + "_run", llvm::FunctionType::get(i32, {pointer, pointer, pointer, size}, false));
     begin(run);
     auto* call = b_.CreateCall(run_ctx, {run->getArg(0), run->getArg(1), run->getArg(2), run->getArg(3), null()});
     b_.CreateRet(call);
@@ -61,6 +61,8 @@ class EntryEmitter {
 
  private:
   bool is_dynamic() const { return parts_.interface.is_dynamic(); }
+
+  llvm::Type* size_type() { return module_.getDataLayout().getIntPtrType(module_.getContext()); }  // size_t of C
 
   llvm::Constant* null() { return llvm::ConstantPointerNull::get(b_.getPtrTy()); }
 
@@ -96,7 +98,8 @@ class EntryEmitter {
   void emit_checks(llvm::Function* run) {
     begin(run);
     const emit::Interface& interface = parts_.interface;
-    Value *inputs = run->getArg(0), *outputs = run->getArg(1), *arena = run->getArg(2), *bytes = run->getArg(3);
+    Value *inputs = run->getArg(0), *outputs = run->getArg(1), *arena = run->getArg(2);
+    Value* bytes = b_.CreateZExt(run->getArg(3), b_.getInt64Ty());
     Value* is_null = b_.getFalse();
     auto note = [&](Value*& any, Value* one) { any = b_.CreateOr(any, one); };
     if (!interface.inputs.empty()) note(is_null, b_.CreateIsNull(inputs));
@@ -227,7 +230,8 @@ class EntryEmitter {
     check(run, b_.CreateIsNull(weights), Status::weights_missing);
     check(run, is_misaligned(weights, file.alignment), Status::arena_misaligned);
     auto bytes = static_cast<uint64_t>(file.bytes);
-    Value* given = load_member(b_, b_.getInt64Ty(), context, ContextMember::weights_bytes);
+    Value* given = load_member(b_, size_type(), context, ContextMember::weights_bytes);
+    given = b_.CreateZExt(given, b_.getInt64Ty());
     check(run, b_.CreateICmpULT(given, b_.getInt64(bytes)), Status::weights_mismatch);
     Value* differs = b_.getFalse();
     const uint64_t head[] = {DLCC_WEIGHTS_MAGIC, bytes, file.hash};

@@ -25,7 +25,7 @@ class DebugInfo;
 // Members of dlcc_context (runtime/include/dlcc/types.h) in order, each of 8 bytes.
 enum class ContextMember : unsigned { executor, profiler, heap, heap_bytes, weights, weights_bytes };
 
-// Loads a member; `type` has 8 bytes.
+// Loads a member; `type` is as wide as an address.
 llvm::Value* load_member(llvm::IRBuilder<>&, llvm::Type* type, llvm::Value* context, ContextMember);
 
 // A private constant with the text and a zero after it.

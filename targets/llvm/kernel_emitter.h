@@ -1,8 +1,8 @@
 // The state of emitting one kernel as an LLVM function. Its members are defined in the files that emit expressions
-// (emit_expr.cpp), arithmetic (emit_arithmetic.cpp), conversions (emit_cast.cpp), indices (emit_index.cpp), addresses
-// (emit_address.cpp), memory accesses (emit_memory.cpp), statements (emit_kernel.cpp), intrinsic calls
-// (emit_intrinsic.cpp), outlined functions (emit_function.cpp), parallel loops (emit_parallel.cpp) and scalars of the
-// program (emit_scalar.cpp).
+// (emit_expr.cpp), arithmetic (emit_arithmetic.cpp), rounding (emit_rounding.cpp), conversions (emit_cast.cpp), indices
+// (emit_index.cpp), addresses (emit_address.cpp), memory accesses (emit_memory.cpp), statements (emit_kernel.cpp),
+// intrinsic calls (emit_intrinsic.cpp), outlined functions (emit_function.cpp), parallel loops (emit_parallel.cpp) and
+// scalars of the program (emit_scalar.cpp).
 #pragma once
 
 #include <llvm/IR/IRBuilder.h>
@@ -105,11 +105,11 @@ class KernelEmitter {
   };
   struct Loop {  // in a deque: pointers to loops stay valid
     llvm::BasicBlock *preheader, *header;
-    llvm::PHINode* counter;
-    Value* begin;  // the counter's first value
+    Value* index;  // the counter as an index
+    Value* begin;  // the index in the first iteration
     int64_t step;
     std::optional<int64_t> iterations;  // the trip count, if constant
-    int depth;                          // of the counter
+    int depth;                          // of the index
     int branches;                       // the number of conditional branches around the loop
     std::deque<PointerInduction> pointers = {};
     Invariants invariants = {};  // hoisted out of the loop
@@ -132,6 +132,10 @@ class KernelEmitter {
   Value* emit_division(tensor::BinaryOp, Value* a, Value* b, bool is_signed);
   Value* emit_shift(tensor::BinaryOp, Value* a, Value* b, bool is_signed);
   Value* emit_fma(Value* a, Value* b, Value* c);
+
+  // ---- rounding and square roots (emit_rounding.cpp)
+  Value* emit_rounding(tensor::UnaryOp, Value*);
+  Value* emit_square_root(Value*);
 
   // ---- conversions (emit_cast.cpp)
   Value* emit_cast(Value*, DType from, DType to, bool saturate);
@@ -249,11 +253,14 @@ class KernelEmitter {
   static bool is_vector(Value* v) { return v->getType()->isVectorTy(); }
   llvm::Type* with_lanes_of(Value* shape, llvm::Type* element);
   Value* constant_like(Value* shape, int64_t);  // an integer constant of the value's type
+  llvm::Type* counter_type() const;             // of loops: as wide as an address
   llvm::Type* value_type(DType);                // of an expression
   llvm::Type* storage_type(DType);              // of an element in memory
   Value* intrinsic(llvm::Intrinsic::ID, std::initializer_list<Value*>);
   bool has_mask_registers() const;  // of the CPU
-  bool converts_halves() const;  // the CPU has instructions between float16 and float32
+  bool converts_halves() const;     // the CPU has instructions between float16 and float32
+  bool is_arm32() const;
+  bool has_fma(llvm::Type*) const;  // the CPU has an instruction for this type
 
   const CodeLevel& level_;
   const llvm::MCSubtargetInfo& cpu_;

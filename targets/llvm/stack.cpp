@@ -18,9 +18,10 @@ class StackAnalysis {
  public:
   explicit StackAnalysis(std::span<const std::byte> object) : elf_(object) {
     for (const Elf64_Sym& s : elf_.symbols())
-      if (ELF64_ST_TYPE(s.st_info) == STT_FUNC && s.st_shndx != SHN_UNDEF) functions_.insert({s.st_shndx, s.st_value});
+      if (ELF64_ST_TYPE(s.st_info) == STT_FUNC && s.st_shndx != SHN_UNDEF)
+        functions_.insert({s.st_shndx, elf_.first_byte(s)});
     for (size_t i = 1; i < elf_.section_count(); ++i) {
-      if (elf_.section(i).sh_type != SHT_RELA) continue;
+      if (!elf_.has_relocations(i)) continue;
       size_t target = elf_.section(i).sh_info;
       if (elf_.name(elf_.section(target)) == ".stack_sizes")
         read_sizes(target, elf_.relocations(i));
@@ -36,19 +37,20 @@ class StackAnalysis {
   }
 
  private:
-  // Each entry: the function's address, then its frame size as ULEB128.
+  // Each entry: the function's address, then its frame size as ULEB128. On ARM an address names the function's symbol.
   void read_sizes(size_t section, const std::vector<Elf64_Rela>& relocations) {
     std::span<const std::byte> bytes = elf_.bytes(section);
     for (const Elf64_Rela& r : relocations) {
       const Elf64_Sym& symbol = elf_.symbols()[ELF64_R_SYM(r.r_info)];
       uint64_t size = 0;
-      size_t at = r.r_offset + 8;
+      size_t at = r.r_offset + (elf_.is_64_bit() ? 8 : 4);
       for (int shift = 0; at < bytes.size(); shift += 7) {
         auto byte = static_cast<uint64_t>(bytes[at++]);
         size |= (byte & 0x7F) << shift;
         if (!(byte & 0x80)) break;
       }
-      frames_[{symbol.st_shndx, symbol.st_value + static_cast<uint64_t>(r.r_addend)}] = static_cast<int64_t>(size);
+      frames_[{symbol.st_shndx, elf_.first_byte(symbol) + static_cast<uint64_t>(r.r_addend)}] =
+          static_cast<int64_t>(size);
     }
   }
 
@@ -66,7 +68,7 @@ class StackAnalysis {
   // x86 their addends are relative to the end of the four relocated bytes.
   FunctionId target_of(const Elf64_Rela& r) const {
     const Elf64_Sym& symbol = elf_.symbols()[ELF64_R_SYM(r.r_info)];
-    if (ELF64_ST_TYPE(symbol.st_info) != STT_SECTION) return {symbol.st_shndx, symbol.st_value};
+    if (ELF64_ST_TYPE(symbol.st_info) != STT_SECTION) return {symbol.st_shndx, elf_.first_byte(symbol)};
     const auto type = ELF64_R_TYPE(r.r_info);
     const bool is_relative = elf_.header().e_machine == EM_X86_64 && (type == R_X86_64_PLT32 || type == R_X86_64_PC32);
     return {symbol.st_shndx, symbol.st_value + static_cast<uint64_t>(r.r_addend) + (is_relative ? 4 : 0)};
@@ -77,7 +79,9 @@ class StackAnalysis {
     if (auto known = depths_.find(f); known != depths_.end()) return known->second;
     int64_t below = 0;
     for (const FunctionId& callee : calls_[f]) below = std::max(below, depth(callee));
-    constexpr int64_t return_address = 8, alignment_slack = 64;  // slack: frames aligned for full vectors
+    // On x86 a call pushes the return address; on ARM it is part of the frame. Slack: frames aligned for full vectors.
+    constexpr int64_t alignment_slack = 64;
+    const int64_t return_address = elf_.header().e_machine == EM_X86_64 ? 8 : 0;
     int64_t frame = frames_[f];
     return depths_[f] = frame + return_address + (frame >= alignment_slack ? alignment_slack : 0) + below;
   }

@@ -22,7 +22,11 @@ std::string help_for(const std::string& word, const std::vector<std::string>& na
   return suggestion.empty() ? list : suggestion + " " + list;
 }
 
-std::vector<TargetFamily> families() { return {x86_family(), aarch64_family()}; }
+std::vector<TargetFamily> families() {
+  std::vector<TargetFamily> result = {x86_family(), aarch64_family()};
+  std::ranges::move(arm_families(), std::back_inserter(result));
+  return result;
+}
 
 std::vector<std::string> split(const std::string& list) {
   std::vector<std::string> result(1);
@@ -145,8 +149,12 @@ static std::string help_for_target(const std::string& name, const std::vector<st
   for (const TargetFamily& family : families())
     if (find_level(family, name)) return fmt::format("it is a CPU: --target={} -mcpu={}", family.base.name, name);
   static const std::map<std::string_view, std::string> other_names = {
-      {"amd64", "x86-64"}, {"arm64", "aarch64"}, {"arm64e", "aarch64"}, {"armv8", "aarch64"},  {"armv9", "aarch64"},
-      {"x64", "x86-64"},   {"x86", "x86-64"},    {"x86_64", "x86-64"},  {"aarch64", "aarch64"}};
+      {"amd64", "x86-64"},       {"arm64", "aarch64"},      {"arm64e", "aarch64"},
+      {"armv8", "aarch64"},      {"armv9", "aarch64"},      {"x64", "x86-64"},
+      {"x86", "x86-64"},         {"x86_64", "x86-64"},      {"aarch64", "aarch64"},
+      {"arm", "armv7-a"},        {"armhf", "armv7-a"},      {"armv7", "armv7-a"},
+      {"armv7a", "armv7-a"},     {"armv7l", "armv7-a"},     {"thumbv6m", "cortex-m0plus"},
+      {"thumbv7m", "cortex-m3"}, {"thumbv7em", "cortex-m4"}};
   const auto known = other_names.find(std::string_view(name).substr(0, name.find('-')));
   return help_for(known == other_names.end() ? name : known->second, names,
                   fmt::format("the targets are {}", fmt::join(names, ", ")));

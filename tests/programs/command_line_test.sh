@@ -416,3 +416,17 @@ expect_status 0 check --missing-meta=opaque "$model"
 expect_status 1 check --missing-meta=opaque types.rly
 expect_status 2 check --missing-meta=all printed.rly
 echo "check --missing-meta"
+
+# Limits of memory: nothing is written above them, and the error names what needs most.
+rm -f limited.o limited.h
+limited=("$model" -o limited.o --target cortex-m4)
+expect_status 1 "${limited[@]}" --max-ram 16K
+grep -q 'bytes of RAM, and --max-ram allows 16384' err.txt || fail "--max-ram: $(cat err.txt)"
+grep -q "step 1, fused_max_pool2d (node 'pool1' (MaxPool))" err.txt || fail "--max-ram names no step: $(cat err.txt)"
+grep -q '25088 bytes: float32 (1, 8, 28, 28), relu1' err.txt || fail "--max-ram names no buffer: $(cat err.txt)"
+expect_status 1 "${limited[@]}" --max-flash 32768
+grep -q 'bytes of flash, and --max-flash allows 32768' err.txt || fail "--max-flash: $(cat err.txt)"
+grep -q "18560 bytes of weights: step 4, .*'conv3'" err.txt || fail "--max-flash names no step: $(cat err.txt)"
+[ ! -e limited.o ] && [ ! -e limited.h ] || fail "an object above the limits was written"
+expect_status 0 "${limited[@]}" --max-ram 64K --max-flash 1M
+echo "memory limits"

@@ -30,7 +30,7 @@ static int64_t read_number(FILE *file) {
 }
 
 static void protect(unsigned char *block, uint64_t bytes) {
-  const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), offset = (uint64_t)block % page;
+  const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), offset = (uintptr_t)block % page;
   if (bytes != 0 && mprotect(block - offset, offset + bytes, PROT_READ) != 0) exit(3);
 }
 

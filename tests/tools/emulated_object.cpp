@@ -11,8 +11,13 @@
 namespace dlcc {
 namespace {
 
-constexpr const char* cross_compiler = "aarch64-linux-gnu-gcc";
-constexpr const char* emulator = "qemu-aarch64";
+// Linkers refuse to mix code for microcontrollers with other code, unless its object does not name its CPU.
+constexpr const char* without_cpu = "arm-linux-gnueabihf-objcopy --remove-section=.ARM.attributes";
+constexpr Emulation emulations[] = {{"aarch64", "aarch64-linux-gnu-gcc", "qemu-aarch64"},
+                                    {"armv7-a", "arm-linux-gnueabihf-gcc", "qemu-arm"},
+                                    {"cortex-m0plus", "arm-linux-gnueabihf-gcc", "qemu-arm", without_cpu},
+                                    {"cortex-m4", "arm-linux-gnueabihf-gcc", "qemu-arm", without_cpu}};
+
 constexpr int seconds = 600;  // that a model may run
 
 bool succeeds(const std::string& command) { return std::system(command.c_str()) == 0; }
@@ -67,14 +72,20 @@ std::vector<std::vector<int64_t>> read_shapes(std::ifstream& file, const emit::I
 
 }  // namespace
 
-bool Emulator::is_installed() {
-  return succeeds(fmt::format("command -v {} {} > /dev/null", cross_compiler, emulator));
+const Emulation* find_emulation(const std::string& target) {
+  for (const Emulation& e : emulations)
+    if (target == e.target) return &e;
+  return nullptr;
 }
 
-Emulator::Emulator(const std::string& source) {
+bool Emulator::is_installed(const Emulation& e) {
+  return succeeds(fmt::format("command -v {} > /dev/null && command -v {} > /dev/null", e.compiler, e.emulator));
+}
+
+Emulator::Emulator(const Emulation& emulation, const std::string& source) : emulation_(emulation) {
   must_succeed(fmt::format(
       "{} -std=gnu11 -O2 -Wall -Wextra -Werror -I'{}/runtime/include' -c '{}/tests/programs/run_object.c' -o '{}'",
-      cross_compiler, source, source, path("run_object.o")));
+      emulation.compiler, source, source, path("run_object.o")));
 }
 
 Engine Emulator::engine(Compiler& compiler, Verifiable& model) {
@@ -83,8 +94,9 @@ Engine Emulator::engine(Compiler& compiler, Verifiable& model) {
   for (std::span<const std::byte> piece : object.pieces())
     file.write(reinterpret_cast<const char*>(piece.data()), static_cast<std::streamsize>(piece.size()));
   file.close();
-  must_succeed(
-      fmt::format("{} -static '{}' '{}' -o '{}'", cross_compiler, path("run_object.o"), path("model.o"), path("run")));
+  if (emulation_.prepare) must_succeed(fmt::format("{} '{}'", emulation_.prepare, path("model.o")));
+  must_succeed(fmt::format("{} -static -Wl,-z,noexecstack '{}' '{}' -o '{}'", emulation_.compiler, path("run_object.o"), path("model.o"),
+                           path("run")));
   return [this, &interface = model.planned->interface](const std::vector<Constant>& inputs, Diagnostics& d) {
     return run(interface, inputs, d);
   };
@@ -95,8 +107,8 @@ std::optional<std::vector<Constant>> Emulator::run(const emit::Interface& interf
   const auto symbols = targets::match_inputs(interface, inputs, d);
   if (!symbols) return std::nullopt;
   write_inputs(path("inputs"), interface, inputs, *symbols);
-  must_succeed(
-      fmt::format("timeout {} {} '{}' '{}' '{}'", seconds, emulator, path("run"), path("inputs"), path("results")));
+  must_succeed(fmt::format("timeout {} {} '{}' '{}' '{}'", seconds, emulation_.emulator, path("run"), path("inputs"),
+                           path("results")));
   std::ifstream file(path("results"), std::ios::binary);
   if (!returned_ok(static_cast<int>(read_number(file)), d)) return std::nullopt;
   const std::vector<std::vector<int64_t>> shapes = read_shapes(file, interface);

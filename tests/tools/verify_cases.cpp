@@ -3,10 +3,10 @@
 // are known not to pass, each followed by a blank and its reason; an exception that passes is a failure, too. A root
 // may have further exceptions of its own, since collections differ in their data; '!' before a case there means that it
 // passes with the root's data though EXCEPTIONS lists it. Every case runs through every engine unless --engine=NAME is
-// given; the engine `emulated` runs the object for AArch64 under qemu, and is skipped (exit status 77) if the cross
-// compiler or qemu is not installed. --sample=N verifies N cases, evenly spaced among those that a root has. Other
-// options are those of dlcc: -mcpu=CPU, -O0, --threads=N, --accuracy=strict. The last line has the numbers of passed
-// and failed cases.
+// given. --emulate=TARGET runs the object for this target under qemu instead, and is skipped (exit status 77) if the
+// cross compiler or qemu is not installed. --sample=N verifies N cases, evenly spaced among those that a root has.
+// Other options are those of dlcc: -mcpu=CPU, -O0, --threads=N, --accuracy=strict. The last line has the numbers of
+// passed and failed cases.
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
@@ -52,13 +52,14 @@ std::optional<fs::path> find_case(const std::string& name, const Root& root) {
   return std::nullopt;
 }
 
-constexpr const char* emulated = "emulated";  // the engine
+constexpr const char* emulated = "emulated";  // the engine of --emulate
 
 // What is done with each case.
 struct Settings {
   CompileOptions options{.prefix = "m"};
   std::vector<std::string> engines{std::begin(engine_names), std::end(engine_names)};
   size_t sample = 0;  // number of cases; 0: all
+  const Emulation* emulation = nullptr;
   std::optional<Emulator> emulator;
 };
 
@@ -139,6 +140,8 @@ std::vector<Root> read_arguments(int argc, char** argv, Settings& settings, std:
     const size_t colon = arg.find(':');
     if (arg.starts_with("--engine="))
       settings.engines = {arg.substr(9)};
+    else if (arg.starts_with("--emulate=") && (settings.emulation = find_emulation(arg.substr(10))))
+      settings.engines = {emulated};
     else if (arg.starts_with("--sample="))
       settings.sample = static_cast<size_t>(std::atoi(arg.c_str() + 9));
     else if (arg.starts_with("-") && !set_option(settings.options, arg))
@@ -173,10 +176,11 @@ int main(int argc, char** argv) {
   std::string unknown;
   const std::vector<Root> roots = read_arguments(argc, argv, settings, unknown);
   if (!unknown.empty()) return std::fprintf(stderr, "verify_cases: unknown option %s\n", unknown.c_str()), 2;
-  if (settings.engines == std::vector<std::string>{emulated}) {
-    if (!Emulator::is_installed()) return std::printf("skipped: no cross compiler or no emulator\n"), 77;
-    settings.emulator.emplace(DLCC_SOURCE_DIR);
-    settings.options.target = "aarch64";
+  if (settings.emulation) {
+    if (!Emulator::is_installed(*settings.emulation))
+      return std::printf("skipped: no cross compiler or no emulator\n"), 77;
+    settings.emulator.emplace(*settings.emulation, DLCC_SOURCE_DIR);
+    settings.options.target = settings.emulation->target;
   }
   int passed = 0, failed = 0, excepted = 0, absent = 0;
   std::vector<Case> cases = find_cases(argv[1], roots, absent);

@@ -1,0 +1,86 @@
+// The tables of 32-bit ARM: Cortex-M microcontrollers, each a target of its own, and ARMv7-A with NEON.
+#include <llvm/MC/MCSubtargetInfo.h>
+
+#include "targets/llvm/cpu_model.h"
+
+namespace dlcc::targets {
+
+namespace {
+
+constexpr int registers_without_fpu = 8;  // of the general registers, those that may hold floats
+
+// A microcontroller computes one float at a time. It has no cache or a small one, and its memory keeps up with it, so
+// operands are neither blocked nor prefetched (l2_bytes). l1_bytes bounds the scratch rows on the stack, to 1 KiB.
+// Of the general registers, the stack pointer, the link register and the program counter are not available. Cortex-M4,
+// M7, M33 and M55 have 32 registers for float32. A multiply-add takes 3 cycles on Cortex-M4 (Arm, "Cortex-M4 Technical
+// Reference Manual", section 7.2.3), and no other core has two units, so few independent accumulators are enough.
+tensor::Machine microcontroller(int float_registers, bool has_fma) {
+  return {.vector_bytes = 4,
+          .vector_registers = float_registers,
+          .general_registers = 13,
+          .has_fma = has_fma,
+          .accumulators_in_flight = 2,
+          .product_registers = 1,
+          .l1_bytes = 4 << 10,
+          .l2_bytes = 1 << 20,
+          .machine_balance = 1};
+}
+
+// A microcontroller with its FPU, if it has one, and without, as compilers of C name it.
+TargetFamily microcontroller_family(const std::string& name, const std::string& triple, const std::string& summary,
+                                    bool has_fpu) {
+  Target base;
+  base.name = name;
+  base.triple = triple;
+  base.summary = summary;
+  base.is_freestanding = true;
+  const CodeLevel level{name, name, "", "", microcontroller(has_fpu ? 32 : registers_without_fpu, has_fpu)};
+  base.baseline = level;
+  std::vector<CodeLevel> levels = {level};
+  if (has_fpu) levels.push_back({name + "+nofp", name, "", "-fpregs", microcontroller(registers_without_fpu, false)});
+  auto level_for = [level](const llvm::MCSubtargetInfo&, const std::string&, const std::string&) { return level; };
+  return {base, {level}, levels, {}, level_for, [name](const auto& info) { return info.getCPU() == name; }};
+}
+
+// The second-level cache of a Cortex-A9 system is outside of the core; the balance is an estimate from data sheets.
+CodeLevel armv7_level(const llvm::MCSubtargetInfo& info, const std::string& cpu, const std::string& features) {
+  return {cpu,
+          cpu,
+          "",
+          features,
+          {.vector_bytes = 16,
+           .vector_registers = 16,
+           .general_registers = 13,
+           .has_fma = info.checkFeatures("+vfp4d16sp"),
+           .l2_bytes = 512 << 10,
+           .machine_balance = 4}};
+}
+
+TargetFamily armv7_family() {
+  Target base;
+  base.name = "armv7-a";
+  base.triple = "armv7a-unknown-linux-gnueabihf";
+  base.summary = "32-bit ARM with NEON, ELF for Linux";
+  const std::string oldest = "cortex-a9";
+  CodeLevel generic = armv7_level(*cpu_features(base.triple, oldest), oldest, "");
+  generic.name = "generic";
+  base.baseline = generic;
+  return {base,        {generic},
+          {generic},   {"fp16", "vfp4"},
+          armv7_level, [](const llvm::MCSubtargetInfo& info) {
+            return info.checkFeatures("+neon,+aclass,+v7,-v8"); }};
+}
+
+}  // namespace
+
+std::vector<TargetFamily> arm_families() {
+  return {microcontroller_family("cortex-m0plus", "thumbv6m-unknown-none-eabi", "ARM Cortex-M0 and M0+", false),
+          microcontroller_family("cortex-m3", "thumbv7m-unknown-none-eabi", "ARM Cortex-M3", false),
+          microcontroller_family("cortex-m4", "thumbv7em-unknown-none-eabi", "ARM Cortex-M4 with FPU", true),
+          microcontroller_family("cortex-m7", "thumbv7em-unknown-none-eabi", "ARM Cortex-M7 with FPU", true),
+          microcontroller_family("cortex-m33", "thumbv8m.main-unknown-none-eabi", "ARM Cortex-M33 with FPU", true),
+          microcontroller_family("cortex-m55", "thumbv8.1m.main-unknown-none-eabi", "ARM Cortex-M55 with FPU", true),
+          armv7_family()};
+}
+
+}  // namespace dlcc::targets
