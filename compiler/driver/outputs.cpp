@@ -14,6 +14,7 @@
 #include "driver/report/report_page.h"
 #include "lower/instantiate.h"
 #include "pipeline/at_sizes.h"
+#include "pipeline/selftest.h"
 #include "support/files.h"
 
 namespace dlcc::driver {
@@ -26,6 +27,7 @@ struct EmittedText {
 };
 
 constexpr const char* text_suffix = ".tensor";
+constexpr const char* selftest_kind = "selftest";
 
 const EmittedText emitted_texts[] = {
     {"relay", ".rly", [](Compiler&, const relay::Module& m, Planned&) { return relay::print(m); }},
@@ -54,7 +56,7 @@ std::vector<std::string> wanted_kinds(const Outputs& out) {
 }
 
 std::vector<std::string> kinds_of_outputs() {
-  std::vector<std::string> kinds = {"obj", "header"};
+  std::vector<std::string> kinds = {"obj", "header", selftest_kind};
   for (const EmittedText& text : emitted_texts) kinds.push_back(text.kind);
   return kinds;
 }
@@ -93,14 +95,15 @@ Problem check_object_path(const std::string& path) {
   return {fmt::format("-o {} names {}, and dlcc writes an object file", path, kind), remedy};
 }
 
-// Whether the header may be written: the path is free, or has a header that dlcc generated.
-bool is_header_replaceable(const std::string& path, Diagnostics& diagnostics) {
+// Whether a source file may be written: the path is free, or has one that dlcc generated.
+bool is_replaceable(const std::string& path, const std::string& what, Diagnostics& diagnostics) {
   std::ifstream file(path);
   std::string first_line;
   if (!std::getline(file, first_line) || first_line.find(emit::header_mark) != first_line.npos) return true;
   diagnostics.error(DiagnosticId::bad_option, {.file = path},
-                    "the header of the object would overwrite this file, which dlcc did not make", {},
-                    "choose another path for the object, next to which the header is written, or remove the file");
+                    what + " would overwrite this file, which dlcc did not make", {},
+                    fmt::format("choose another path for the object, next to which {} is written, or remove the file",
+                                what.substr(0, what.find(" of"))));
   return false;
 }
 
@@ -124,6 +127,7 @@ Problem check_outputs(const Outputs& out) {
 // The file for a kind of outputs. A stream is the file for all kinds.
 std::string path_of_kind(const Outputs& out, const std::string& kind) {
   if (kind == "obj" || is_stream(out)) return out.object;
+  if (kind == selftest_kind) return without_suffix(out.object) + "_selftest.c";
   auto text = std::ranges::find(emitted_texts, kind, &EmittedText::kind);
   return without_suffix(out.object) + (text == std::end(emitted_texts) ? ".h" : text->suffix);
 }
@@ -161,7 +165,9 @@ void add_output_options(CommandLine& line, Outputs& out) {
   };
   add({"-o", "OBJECT", "The object file; the header is written next to it. '-': standard output",
        store_text(out.object)});
-  add({"--emit", "LIST", "Outputs: obj, header, relay, tensor, llvm, asm; default obj,header",
+  add({"--emit", "LIST",
+       "Outputs: obj, header, relay, tensor, llvm, asm, selftest (a C program that checks the object on its target); "
+       "default obj,header",
        [&out](const std::string& list) {
          out.emit = list;
          return check_kinds(list);
@@ -209,9 +215,13 @@ bool can_write_outputs(const Outputs& out, const CompileOptions& options, Diagno
   if (out.dependencies) paths.push_back(dependency_path(out));
   paths.insert(paths.end(), out.reports.begin(), out.reports.end());
   if (!options.weights_file.empty()) paths.push_back(options.weights_file);
-  const bool has_header = std::ranges::count(wanted_kinds(out), "header");
-  return can_write(paths, diagnostics) && differ_from_inputs(paths, {options.model}, diagnostics) &&
-         (!has_header || is_header_replaceable(path_of_kind(out, "header"), diagnostics));
+  if (!can_write(paths, diagnostics) || !differ_from_inputs(paths, {options.model}, diagnostics)) return false;
+  const std::map<std::string, std::string> sources = {{"header", "the header of the object"},
+                                                      {selftest_kind, "the self-test of the object"}};
+  return std::ranges::all_of(wanted_kinds(out), [&](const std::string& kind) {
+    const auto source = sources.find(kind);
+    return source == sources.end() || is_replaceable(path_of_kind(out, kind), source->second, diagnostics);
+  });
 }
 
 bool write_outputs(Compiler& compiler, const Outputs& out, relay::Module module, Planned& planned,
@@ -227,6 +237,11 @@ bool write_outputs(Compiler& compiler, const Outputs& out, relay::Module module,
   for (const EmittedText& text : emitted_texts)
     if (std::ranges::count(kinds, text.kind))
       add_text(path_of_kind(out, text.kind), text.make(compiler, module, planned));
+  if (std::ranges::count(kinds, selftest_kind)) {
+    auto program = make_selftest(module, planned, diagnostics);
+    if (!program) return false;
+    add_text(path_of_kind(out, selftest_kind), std::move(*program));
+  }
   module = {};  // frees the model's bytes before LLVM needs memory
   // The header and reports have the size of the stack, which code generation computes.
   const bool is_limited = out.limits.ram || out.limits.flash;

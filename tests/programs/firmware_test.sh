@@ -38,6 +38,15 @@ for core in cortex-m0plus cortex-m3 cortex-m4 cortex-m7 cortex-m33 cortex-m55; d
   echo "$core: $(tail -1 out)"
 done
 
+# The self-test of the object on the device.
+make -s clean
+"$dlcc" ../digits/digits.onnx -o digits.o --target cortex-m4 --emit=obj,header,selftest
+printf '#include "digits.h"\n#include "start.h"\nint digits_selftest(void);\nint main(void) { return digits_selftest() != 0; }\n' > test.c
+arm-none-eabi-gcc -std=c11 -O2 -Wall -Wextra -Werror -ffreestanding -mthumb -mcpu=cortex-m4 -mfloat-abi=hard -I. -nostdlib -T board.ld \
+  -include start.h -DDLCC_SELFTEST_PRINT=print -DDLCC_SELFTEST_NO_MAIN test.c start.c digits_selftest.c digits.o -lgcc -o digits.elf
+timeout 120 make -s -o digits.elf CORE=cortex-m4 run < /dev/null > out 2>&1 && grep -q '^ok' out || fail "the self-test: $(cat out)"
+echo "self-test: $(cat out)"
+
 # A header alone, and both conventions for floats.
 echo '#include "digits.h"' > alone.c
 arm-none-eabi-gcc -std=c99 -Wall -Wextra -pedantic -Werror -ffreestanding -mcpu=cortex-m4 -mthumb -I. -c alone.c -o alone.o
