@@ -56,8 +56,9 @@ std::vector<std::string> wanted_kinds(const Outputs& out) {
 }
 
 std::vector<std::string> kinds_of_outputs() {
-  std::vector<std::string> kinds = {"obj", "header", selftest_kind};
+  std::vector<std::string> kinds = {"obj", "header"};
   for (const EmittedText& text : emitted_texts) kinds.push_back(text.kind);
+  kinds.push_back(selftest_kind);
   return kinds;
 }
 

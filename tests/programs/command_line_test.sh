@@ -59,7 +59,7 @@ $model -o m.o --thread=2|unknown option '--thread'|did you mean '--threads'?
 $model -o m.o -mpcu=native|unknown option '-mpcu'|did you mean '-mcpu'?
 $model -o m.o --xyz|unknown option '--xyz'|'dlcc --help' lists the options
 $model -o m.o -O9|-O: expected 0, 1, 2, 3 or s, found '9'|
-$model -o m.o --emit=object|--emit: unknown output 'object'|the outputs are obj, header, relay, tensor, llvm, asm
+$model -o m.o --emit=object|--emit: unknown output 'object'|the outputs are obj, header, relay, tensor, llvm, asm, selftest
 $model -o - --emit=obj,header|--emit=obj,header names several outputs, and -o - takes one|
 $model -o m.o --stop-after=fues|--stop-after: there is no pass 'fues'|did you mean 'fuse'?
 $model -o m.o --dim batch|--dim: expected NAME=SIZES, found 'batch'|
@@ -429,4 +429,6 @@ grep -q 'bytes of flash, and --max-flash allows 32768' err.txt || fail "--max-fl
 grep -q "18560 bytes of weights: step 4, .*'conv3'" err.txt || fail "--max-flash names no step: $(cat err.txt)"
 [ ! -e limited.o ] && [ ! -e limited.h ] || fail "an object above the limits was written"
 expect_status 0 "${limited[@]}" --max-ram 64K --max-flash 1M
+arena=$(sed -n 's/#define LIMITED_ARENA_BYTES \([0-9]*\)u.*/\1/p' limited.h)
+expect_status 1 "${limited[@]}" --max-ram "$((arena + 1))"
 echo "memory limits"
