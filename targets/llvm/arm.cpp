@@ -42,12 +42,16 @@ TargetFamily microcontroller_family(const std::string& name, const std::string& 
   return {base, {level}, levels, {}, level_for, [name](const auto& info) { return info.getCPU() == name; }};
 }
 
-// The second-level cache of a Cortex-A9 system is outside of the core; the balance is an estimate from data sheets.
+// NEON is optional in ARMv7-A, and LLVM's table has its CPUs without it. The second-level cache of a Cortex-A9 system
+// is outside of the core; the balance is an estimate from data sheets.
 CodeLevel armv7_level(const llvm::MCSubtargetInfo& info, const std::string& cpu, const std::string& features) {
+  const std::string with_neon = features.starts_with("+neon") ? features
+                                : features.empty()            ? "+neon"
+                                                              : "+neon," + features;
   return {cpu,
           cpu,
           "",
-          features,
+          with_neon,
           {.vector_bytes = 16,
            .vector_registers = 16,
            .general_registers = 13,
@@ -65,10 +69,9 @@ TargetFamily armv7_family() {
   CodeLevel generic = armv7_level(*cpu_features(base.triple, oldest), oldest, "");
   generic.name = "generic";
   base.baseline = generic;
-  return {base,        {generic},
-          {generic},   {"fp16", "vfp4"},
-          armv7_level, [](const llvm::MCSubtargetInfo& info) {
-            return info.checkFeatures("+neon,+aclass,+v7,-v8"); }};
+  return {base, {generic}, {generic}, {"fp16", "vfp4"}, armv7_level, [](const llvm::MCSubtargetInfo& info) {
+            return info.checkFeatures("+aclass,+v7") && !info.checkFeatures("+v8");
+          }};
 }
 
 }  // namespace

@@ -22,8 +22,8 @@ bool shares_bytes(DType t) { return bits(t) < 8; }
 // ---- loads -----------------------------------------------------------------------------------------------
 
 // A constant in memory that replaces the loaded element if the mask is false: `otherwise` if that is constant, else
-// zero.
-Value* KernelEmitter::safe_element(Value* otherwise, DType type, bool one_per_lane) {
+// zero. Its address is aligned for the load.
+Value* KernelEmitter::safe_element(Value* otherwise, DType type, bool one_per_lane, llvm::Align alignment) {
   auto* constant = llvm::dyn_cast_or_null<llvm::Constant>(otherwise);
   if (!constant || is_vector(constant)) constant = llvm::Constant::getNullValue(value_type(type));
   auto* element = llvm::cast<llvm::Constant>(to_storage(constant, type));
@@ -31,10 +31,13 @@ Value* KernelEmitter::safe_element(Value* otherwise, DType type, bool one_per_la
     element =
         llvm::ConstantVector::getSplat(llvm::ElementCount::getFixed(static_cast<unsigned>(lanes_->count)), element);
   for (llvm::GlobalVariable& g : function_->getParent()->globals())
-    if (g.hasInitializer() && g.getInitializer() == element) return &g;
+    if (g.hasInitializer() && g.getInitializer() == element) {
+      g.setAlignment(std::max(g.getAlign().valueOrOne(), alignment));
+      return &g;
+    }
   auto* global = new llvm::GlobalVariable(*function_->getParent(), element->getType(), true,
                                           llvm::GlobalValue::PrivateLinkage, element, "safe_element");
-  global->setAlignment(llvm::Align(storage_alignment));
+  global->setAlignment(alignment);
   global->setUnnamedAddr(llvm::GlobalValue::UnnamedAddr::Global);
   return global;
 }
@@ -100,7 +103,7 @@ Value* KernelEmitter::load_elements(const Memory& memory, DType type, const Line
   }
   // There is one address, or one mask, for all lanes. If the mask is false in all lanes, a constant is loaded instead.
   Value* any = is_vector(mask) ? b_.CreateOrReduce(mask) : mask;
-  Value* replacement = safe_element(otherwise, type, contiguous);
+  Value* replacement = safe_element(otherwise, type, contiguous, alignment);
   Value* value =
       from_storage(b_.CreateAlignedLoad(wanted, b_.CreateSelect(any, pointer, replacement), alignment), type);
   if (any == mask && llvm::isa<llvm::Constant>(otherwise) && !is_vector(otherwise)) return value;

@@ -189,7 +189,7 @@ class KernelEmitter {
   void store_sub_byte(const Memory&, DType, const Dim& elements, Value* index, Value* value);
   Value* from_storage(Value*, DType);
   Value* to_storage(Value*, DType);
-  Value* safe_element(Value* otherwise, DType, bool one_per_lane);
+  Value* safe_element(Value* otherwise, DType, bool one_per_lane, llvm::Align);
 
   // ---- statements (emit_kernel.cpp)
   void emit(const tensor::Stmt&);

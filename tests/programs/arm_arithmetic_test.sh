@@ -2,6 +2,7 @@
 # Rounding, square roots and transcendental functions on 32-bit ARM, whose CPUs lack many of their instructions, equal
 # those on x86 bit by bit: special values and random patterns of float32 and float64. Transcendental functions of float64
 # may differ in the last bit where libgcc subtracts: __aeabi_dsub of GCC 12 rounds 1 - 0x1.a57687df15adep-33 downwards.
+# NEON takes subnormal float32 for zero. And constants are found.
 # arm_arithmetic_test.sh DLCC SOURCE_FOLDER WORK_FOLDER; exit status 77 (skipped) without a cross compiler or the emulator.
 set -euo pipefail
 dlcc=$1 source=$2 work=$3
@@ -49,6 +50,21 @@ for type in float32 float64; do
   for target in cortex-m0plus cortex-m4 armv7-a; do run $type $target arm-linux-gnueabihf-gcc qemu-arm; done
 done
 
+# Constants of several compilation units, which Cortex-M0+ addresses by words among the code.
+{
+  echo 'def @main(%x: Tensor[(7), float32]) {'
+  for k in 1 2 3 4 5 6 7 8 9; do echo "  let %p$k = nn.pad(%x, $k.5f, pad_width=[[$((k % 3 + 1)), $((k % 4 + 1))]]);"; done
+  echo '  (%p1, %p2, %p3, %p4, %p5, %p6, %p7, %p8, %p9)'
+  echo '}'
+} > pads.rly
+printf '\34\0\0\0\0\0\0\0' > pads.in
+head -c 28 /dev/zero >> pads.in
+run pads x86-64 cc "" -mcpu=x86-64-v3
+for target in cortex-m0plus cortex-m4 armv7-a; do
+  run pads $target arm-linux-gnueabihf-gcc qemu-arm
+  cmp pads.x86-64 pads.$target
+done
+
 python3 - <<'END'
 import struct, sys
 names = ("floor", "ceil", "trunc", "round", "sqrt", "exp", "log", "tanh", "sigmoid")
@@ -66,8 +82,9 @@ for kind, code in (("float32", "f"), ("float64", "d")):
         for name, ours, theirs in zip(names, outputs(f"{kind}.{target}", code), outputs(f"{kind}.x86-64", code)):
             bits = lambda v: int.from_bytes(struct.pack("<" + code, v), "little")
             allowed = kind == "float64" and target != "armv7-a" and name in ("exp", "log", "tanh", "sigmoid")
+            tiny = lambda v: kind == "float32" and target == "armv7-a" and abs(v) < 2.0**-126
             wrong = [x for x, a, b in zip(inputs, ours, theirs)
-                     if abs(bits(a) - bits(b)) > allowed and not (a != a and b != b)]
+                     if abs(bits(a) - bits(b)) > allowed and not (a != a and b != b) and not (tiny(a) and tiny(b)) and not tiny(x)]
             if wrong:
                 print(f"{target}: {name} of {kind} differs for {len(wrong)} numbers, such as {wrong[0]!r}")
                 failed = 1

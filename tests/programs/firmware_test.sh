@@ -24,7 +24,7 @@ text=$(arm-none-eabi-size model.o status.o weights.o | awk 'NR > 1 { sum += $1 }
 for core in cortex-m0plus cortex-m3 cortex-m4 cortex-m7 cortex-m33 cortex-m55; do
   make -s clean
   make -s CORE=$core DLCC="$dlcc" CFLAGS="-O2 -Wall -Wextra -Werror" digits.elf > out 2>&1 || { cat out; fail "$core: no program"; }
-  ! grep digits.o out || fail "$core: the linker warns about the object"
+  [ ! -s out ] || { cat out; fail "$core: the linker warns"; }
   timeout 120 make -s CORE=$core run < /dev/null > out 2>&1 || { cat out; fail "$core: the program fails"; }
   for digit in 0 1 2 3 4 5 6 7 8 9; do
     grep -q "^sample $digit: $digit, " out || fail "$core: sample $digit is not recognized: $(cat out)"
