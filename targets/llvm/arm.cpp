@@ -65,6 +65,7 @@ TargetFamily armv7_family() {
   base.name = "armv7-a";
   base.triple = "armv7a-unknown-linux-gnueabihf";
   base.summary = "32-bit ARM with NEON, ELF for Linux";
+  base.channel_block = tensor::channel_block;
   const std::string oldest = "cortex-a9";
   CodeLevel generic = armv7_level(*cpu_features(base.triple, oldest), oldest, "");
   generic.name = "generic";
