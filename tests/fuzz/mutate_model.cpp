@@ -64,9 +64,24 @@ class ModelMutator {
   }
 
   int64_t number_near(int64_t v) {
-    const std::vector<int64_t> candidates = {
-        0, 1, -1, 2, 3, 4, 8, 17, v + 1, v - 1, -v, 2 * v, int64_t{1} << 31, int64_t{1} << 62, INT64_MIN, INT64_MAX};
-    return any_of(candidates);
+    const auto u = static_cast<uint64_t>(v);  // its sums wrap around
+    const std::vector<uint64_t> candidates = {0,
+                                              1,
+                                              UINT64_MAX,
+                                              2,
+                                              3,
+                                              4,
+                                              8,
+                                              17,
+                                              u + 1,
+                                              u - 1,
+                                              0 - u,
+                                              2 * u,
+                                              1u << 31,
+                                              uint64_t{1} << 62,
+                                              uint64_t{1} << 63,
+                                              INT64_MAX};
+    return static_cast<int64_t>(any_of(candidates));
   }
   double number_near(double v) {
     const std::vector<double> candidates = {
