@@ -2,6 +2,7 @@
 // the imported module's definitions, with sizes that are numbers and with sizes n and m of the inputs.
 // DLCC_RANDOM_PROGRAMS=N in the environment tries N programs of each kind, DLCC_RANDOM_PROGRAM=K the K-th alone.
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include <cstdlib>
 
@@ -59,4 +60,16 @@ TEST_CASE("a requirement on sizes holds although the tensor has no elements") {
                               "def @main(%c: Tensor[(3, 0, m), bool], %x: Tensor[(2, 1, 1, n), float32]) {\n"
                               "  where(%c, %x, 1f)\n}\n",
                               {{dtype::boolean, {3, 0, 4}}, {dtype::f32, {2, 1, 1, 4}}}) == "");
+}
+
+TEST_CASE("no element is taken of an axis without elements") {
+  for (const char* mode : {"clip", "wrap"}) {
+    const std::string source = fmt::format(
+        "def @main(%x: Tensor[(n), float32]) {{\n"
+        "  let %rest = strided_slice(%x, begin=[1], end=[1000000]);\n"
+        "  (take(%rest, 0i64, axis=0, mode=\"{0}\"), negative(take(negative(%rest), 0i64, axis=0, mode=\"{0}\")))\n"
+        "}}\n",
+        mode);
+    for (int64_t n : {1, 2, 5}) CHECK(difference_of_engines(1, source, {{dtype::f32, {n}}}) == "");
+  }
 }
