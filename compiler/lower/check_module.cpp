@@ -6,7 +6,7 @@
 #include <set>
 
 #include "relay/input_dims.h"
-#include "relay/match_sizes.h"
+#include "relay/type_arguments.h"
 #include "relay/operator.h"
 #include "support/similar_names.h"
 
@@ -185,10 +185,11 @@ class SizesToCheck {
     if (const auto* ref = std::get_if<relay::OperatorRef>(&call.callee)) add_positive_sizes(call, *ref->op);
     const auto* callee = std::get_if<relay::GlobalRef>(&call.callee);
     if (!callee || !module_.functions.contains(callee->name)) return;
-    Symbols symbols;
+    std::vector<DimPair> pairs;
     const std::vector<relay::Var>& params = module_.functions.at(callee->name).params;
     for (size_t k = 0; k < params.size(); ++k)
-      relay::match_sizes(params[k]->type, relay::type_of(module_, call.args[k]), symbols);
+      relay::add_dim_pairs(params[k]->type, relay::type_of(module_, call.args[k]), pairs);
+    Symbols symbols = relay::sizes_at_call(pairs);
     for (auto& [name, size] : symbols) size = size.substitute(symbols_);
     add_call(callee->name, std::move(symbols));
   }

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "lower/lowerer.h"
-#include "relay/match_sizes.h"
+#include "relay/type_arguments.h"
 #include "tensor/analysis.h"
 #include "tensor/passes/bind_shared.h"
 #include "tensor/passes/bind_sizes.h"
@@ -57,16 +57,18 @@ Lowerer::Operand Lowerer::call_tensor(const Binding& b, TensorCall call, Region&
 
 Lowerer::TensorCall Lowerer::tensor_call(const Binding& b, const relay::CallTensor& x, const Environment& env) {
   TensorCall call{.function = module_.tensor_functions.at(x.function), .layouts = x.layouts, .key = x.function};
-  std::map<std::string, Dim> sizes;
+  std::vector<DimPair> pairs;
   for (const Atom& a : x.args) {
     const Constant* c = std::get_if<Constant>(&a);
-    relay::match_sizes(call.function.params[call.operands.size()]->shape,
-                       in_program(relay::as<relay::TensorType>(relay::type_of(module_, a))->shape), sizes);
+    const Shape& param = call.function.params[call.operands.size()]->shape;
+    const Shape argument = in_program(relay::as<relay::TensorType>(relay::type_of(module_, a))->shape);
+    for (size_t d = 0; d < param.size(); ++d) pairs.push_back({param[d], argument[d]});
     Operand o = c ? Operand() : operand(a, env, b.location);
     if (o.constant) c = o.constant, o = Operand();
     call.constants.push_back(c);
     call.operands.push_back(std::move(o));
   }
+  std::map<std::string, Dim> sizes = relay::sizes_at_call(pairs);
   sizes.insert(state_.sizes.begin(), state_.sizes.end());
   std::erase_if(sizes, [](const auto& entry) { return entry.second == Dim::symbol({entry.first}); });
   if (!sizes.empty() && !tensor::symbols_of(call.function).empty()) {

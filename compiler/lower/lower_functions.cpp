@@ -3,7 +3,7 @@
 
 #include "lower/largest_size.h"
 #include "lower/lowerer.h"
-#include "relay/match_sizes.h"
+#include "relay/type_arguments.h"
 
 namespace dlcc::lower {
 
@@ -28,12 +28,13 @@ Lowerer::Operand Lowerer::call_global(const Binding& b, const relay::Call& x, co
     too_large(fmt::format("functions call each other more than {} levels deep", most_nested_calls),
               "call the functions in a list, not each from the one before");
   std::vector<Operand> args;
-  std::map<std::string, Dim> sizes;
+  std::vector<DimPair> pairs;
   for (size_t k = 0; k < x.args.size(); ++k) {
     args.push_back(operand(x.args[k], env, b.location));
     if (const auto* c = std::get_if<Constant>(&x.args[k])) args.back().constant = c;
-    relay::match_sizes(f.params[k]->type, relay::type_of(module_, x.args[k]), sizes);
+    relay::add_dim_pairs(f.params[k]->type, relay::type_of(module_, x.args[k]), pairs);
   }
+  std::map<std::string, Dim> sizes = relay::sizes_at_call(pairs);
   for (auto& [symbol, size] : sizes) size = size.substitute(state_.sizes);
   Operand result;
   if (shared_functions_.contains(specialization_of(callee, x.args)) &&

@@ -17,9 +17,22 @@ Attrs resolved_attributes(const Operator& op, const Attrs& attrs, Operands& oper
   return std::move(call.attrs);
 }
 
-bool has_type(const TensorType& t, const Constant& c) {
-  return t.dtype == c.dtype() &&
-         std::ranges::equal(t.shape, c.shape(), [](const Dim& d, int64_t n) { return d == Dim(n); });
+bool has_type(const Operand& a, const TensorType& b) { return a.dtype == b.dtype && a.shape == b.shape; }
+
+// The types of the operands: the shapes that they have in this run, and the declared element types, because an
+// evaluation in float64 stores all floats so.
+std::vector<TensorType> types_of(const Module& module, const std::vector<Atom>& atoms,
+                                 const std::vector<Constant>& args) {
+  std::vector<TensorType> types;
+  for (const Constant& c : args) types.push_back({shape_of(c.shape()), c.dtype()});
+  size_t next = 0;
+  for (const Atom& a : atoms)
+    for_each_field(type_of(module, a), [&](const Type& field) {
+      const TensorType* t = as<TensorType>(field);
+      if (next < types.size() && t) types[next].dtype = t->dtype;
+      ++next;
+    });
+  return types;
 }
 
 }  // namespace
@@ -36,14 +49,14 @@ const tensor::CompiledKernel& Definitions::of(const CallTensor& call) {
 const tensor::CompiledKernel& Definitions::of(const Operator& op, const Call& call, const Type& result,
                                               std::vector<Constant>& args, const ActualSizes* sizes) {
   auto [it, added] = operators_.try_emplace(&call);
-  auto as_before = [](const auto& operand, const Constant& c) { return has_type(operand, c); };
+  const std::vector<TensorType> types = types_of(module_, call.args, args);
   Applied& applied = it->second;
   const bool by_value = !op.variadic && args.size() > op.arguments.size();
   const bool symbolic = by_value || has_symbols(call.attrs);
-  if (added || symbolic || !std::ranges::equal(applied.types, args, as_before)) {
+  if (added || symbolic || !std::ranges::equal(applied.types, types, has_type)) {
     applied.types.clear();
-    for (const Constant& c : args)
-      applied.types.push_back({{shape_of(c.shape()), c.dtype()}, by_value ? tensor::value_of(c) : nullptr});
+    for (size_t k = 0; k < args.size(); ++k)
+      applied.types.push_back({types[k], by_value ? tensor::value_of(args[k]) : nullptr});
     const bool sizes_matter = std::ranges::any_of(call.args, [](const Atom& a) {
       const Var* var = std::get_if<Var>(&a);
       return var && !is_static((*var)->type);

@@ -219,14 +219,11 @@ Type Inference::call_function(const Type& callee, Call& call, Callee kind, const
         fmt::format("{} takes {} arguments, found {}", describe(call.callee), f.params.size(), call.args.size()),
         {text(type)});
   std::map<std::string, Dim> sizes;  // by symbol of the parameters
-  if (kind == Callee::tensors) {     // a symbol that is no parameter's dimension is the module's
-    auto quantified = [&](const std::string& s) { return is_quantified(s, global); };
-    for (size_t i = 0; i < call.args.size(); ++i)
-      find_sizes(f.params[i], unifier_.shallow(type_of(call.args[i], location)), quantified, sizes);
+  learn_sizes(call, f, global, location, sizes);
+  if (kind == Callee::tensors)  // a symbol that is no parameter's dimension is the module's
     for_each_symbol(instance, [&](const Symbol& s) {
-      if (quantified(s.name)) sizes.emplace(s.name, Dim::symbol(s));
+      if (is_quantified(s.name, global)) sizes.emplace(s.name, Dim::symbol(s));
     });
-  }
   for (size_t i = 0; i < call.args.size(); ++i)
     if (!pass_argument(call.args[i], f.params[i], static_cast<int>(i), sizes, global, call, location))
       return unifier_.fresh();
@@ -234,20 +231,31 @@ Type Inference::call_function(const Type& callee, Call& call, Callee kind, const
     if (names_same(instance->name, call.callee)) settle(*instance);
   const Type result = unifier_.shallow(f.result);
   if (!has_symbols(result)) return result;
-  for (size_t i = 0; i < call.args.size(); ++i)  // the arguments may have given the parameters their types
-    find_sizes(
-        unifier_.resolve(f.params[i]), unifier_.resolve(type_of(call.args[i], location)),
-        [&](const std::string& s) { return is_quantified(s, global); }, sizes);
+  learn_sizes(call, f, global, location, sizes);  // the arguments may have given the parameters their types
   auto existential = [&](const std::string& s) { return s == "?" || (is_quantified(s, global) && !sizes.contains(s)); };
   return substitute(open_symbols(result, existential), sizes);
+}
+
+// Adds the sizes of the parameters' symbols that the arguments determine.
+void Inference::learn_sizes(const Call& call, const FunctionType& f, bool global, const SourceLocation& location,
+                            std::map<std::string, Dim>& sizes) {
+  std::vector<DimPair> pairs;
+  for (size_t i = 0; i < call.args.size(); ++i)
+    if (const Type param = unifier_.resolve(f.params[i]); param && has_symbols(param))
+      add_dim_pairs(param, unifier_.resolve(type_of(call.args[i], location)), pairs);
+  match_sizes(pairs, [&](const std::string& s) { return is_quantified(s, global); }, sizes);
 }
 
 bool Inference::pass_argument(Atom& arg, Type param, int index, std::map<std::string, Dim>& sizes, bool global,
                               const Call& call, const SourceLocation& location) {
   Type found = type_of(arg, location);
   if (has_symbols(param)) {
-    find_sizes(
-        param, unifier_.resolve(found), [&](const std::string& s) { return is_quantified(s, global); }, sizes);
+    std::vector<DimPair> pairs;
+    add_dim_pairs(param, unifier_.resolve(found), pairs);
+    match_sizes(pairs, [&](const std::string& s) { return is_quantified(s, global); }, sizes);
+    for (const DimPair& pair : pairs)  // the caller's symbols of these names are others
+      for (const Symbol& s : pair.param.symbols())
+        if (is_quantified(s.name, global) && !sizes.contains(s.name)) sizes.emplace(s.name, fresh_symbol());
     param = substitute(param, sizes);
   }
   if (coerce(arg, found, param, location)) return true;

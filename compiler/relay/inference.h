@@ -84,6 +84,8 @@ class Inference {
   void learn(const Binding&);                              // the values of the binding's variable
   enum class Callee : uint8_t { local, global, tensors };  // a local or global function, or a tensor function
   Type call_function(const Type& callee, Call&, Callee kind, const SourceLocation&);
+  void learn_sizes(const Call&, const FunctionType&, bool global, const SourceLocation&,
+                   std::map<std::string, Dim>& sizes);
   bool pass_argument(Atom& arg, Type param, int index, std::map<std::string, Dim>& sizes, bool global, const Call&,
                      const SourceLocation&);
   Type instantiate(const FunctionType&);

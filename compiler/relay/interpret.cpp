@@ -246,6 +246,7 @@ class Machine {
     ActualSizes own;
     for (size_t k = 0; k < f.params.size(); ++k) own.match({f.params[k]->shape, f.params[k]->type}, list[k].shape());
     const ActivationSizes* around = activations_.back().sizes.get();
+    std::map<std::string, int64_t> sizes;
     for (const Symbol& s : tensor::symbols_of(f)) {
       std::optional<int64_t> size = own.value_of(Dim::symbol(s));
       if (!size && around) size = around->sizes.value_of(Dim::symbol(s));
@@ -253,7 +254,11 @@ class Machine {
         fail(DiagnosticId::unsupported_construct, b.location,
              fmt::format("a call of @{} with an unknown size '{}' cannot be evaluated", call.function, s.name));
       list.push_back(Constant::of<int64_t>(dtype::i64, {}, {*size}));
+      sizes.emplace(s.name, *size);
     }
+    for (const tensor::Buffer& result : f.results)
+      for (const Dim& d : result->shape)
+        if (d.evaluate(sizes).value_or(-1) < 0) throw Stopped{tensor::Status::dimension_out_of_range};
     run(definition, list);
   }
 

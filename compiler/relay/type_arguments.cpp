@@ -42,36 +42,36 @@ Type with_arguments(const Type& type, const TypeArguments& arguments) {
   });
 }
 
-void find_sizes(const Type& param, const Type& found, const std::function<bool(const std::string&)>& quantified,
-                std::map<std::string, Dim>& sizes) {
-  if (!param || !found) return;
+void add_dim_pairs(const Type& param, const Type& argument, std::vector<DimPair>& pairs) {
+  if (!param || !argument) return;
   const OpenTensorType* open = as<OpenTensorType>(param);
-  if (const TensorType* tensor = as<TensorType>(found); open && tensor)
-    return find_sizes(open->shape, tensor_type(tensor->shape, dtype::boolean), quantified, sizes);
-  if (param->v.index() != found->v.index()) return;
+  if (const TensorType* tensor = as<TensorType>(argument); open && tensor)
+    return add_dim_pairs(open->shape, tensor_type(tensor->shape, dtype::boolean), pairs);
+  if (param->v.index() != argument->v.index()) return;
   auto lists = [&](const std::vector<Type>& params, const std::vector<Type>& types) {
-    for (size_t i = 0; i < std::min(params.size(), types.size()); ++i)
-      find_sizes(params[i], types[i], quantified, sizes);
+    for (size_t i = 0; i < std::min(params.size(), types.size()); ++i) add_dim_pairs(params[i], types[i], pairs);
   };
   std::visit(overloaded{[&](const TensorType& p) {
-                          const Shape& shape = as<TensorType>(found)->shape;
-                          for (size_t i = 0; i < p.shape.size() && p.shape.size() == shape.size(); ++i) {
-                            std::vector<Symbol> symbols = p.shape[i].symbols();
-                            if (symbols.size() == 1 && symbols[0].name != "?" &&
-                                p.shape[i] == Dim::symbol(symbols[0]) && quantified(symbols[0].name))
-                              sizes.emplace(symbols[0].name, shape[i]);
-                          }
+                          const Shape& shape = as<TensorType>(argument)->shape;
+                          for (size_t i = 0; i < p.shape.size() && p.shape.size() == shape.size(); ++i)
+                            if (p.shape[i] != unknown_dim()) pairs.push_back({p.shape[i], shape[i]});
                         },
-                        [&](const TupleType& p) { lists(p.fields, as<TupleType>(found)->fields); },
+                        [&](const TupleType& p) { lists(p.fields, as<TupleType>(argument)->fields); },
                         [&](const FunctionType& p) {
-                          const FunctionType& f = *as<FunctionType>(found);
+                          const FunctionType& f = *as<FunctionType>(argument);
                           lists(p.params, f.params);
-                          find_sizes(p.result, f.result, quantified, sizes);
+                          add_dim_pairs(p.result, f.result, pairs);
                         },
-                        [&](const DataType& p) { lists(p.args, as<DataType>(found)->args); },
-                        [&](const RefType& p) { find_sizes(p.value, as<RefType>(found)->value, quantified, sizes); },
+                        [&](const DataType& p) { lists(p.args, as<DataType>(argument)->args); },
+                        [&](const RefType& p) { add_dim_pairs(p.value, as<RefType>(argument)->value, pairs); },
                         [](const auto&) {}},
              param->v);
+}
+
+std::map<std::string, Dim> sizes_at_call(const std::vector<DimPair>& pairs) {
+  std::map<std::string, Dim> sizes;
+  match_sizes(pairs, [](const std::string&) { return true; }, sizes);
+  return sizes;
 }
 
 Type substitute(const Type& type, const std::map<std::string, Dim>& sizes) {

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "relay/ir.h"
+#include "shape/match_sizes.h"
 
 namespace dlcc::relay {
 
@@ -17,10 +18,12 @@ void find_type_arguments(const Type& generic, const Type& type, TypeArguments& a
 // The type with arguments in place of its variables. A variable without argument stays.
 Type with_arguments(const Type&, const TypeArguments&);
 
-// Adds the sizes of a parameter's symbols: those of the argument where a symbol for which `quantified` holds first
-// appears alone. Other occurrences are not compared. A "?" accepts any size.
-void find_sizes(const Type& param, const Type& argument, const std::function<bool(const std::string&)>& quantified,
-                std::map<std::string, Dim>& sizes);
+// Adds the dimensions of a parameter's type with those of the argument's in their places. Parts that do not fit each
+// other are passed over, and "?", which accepts any size.
+void add_dim_pairs(const Type& param, const Type& argument, std::vector<DimPair>&);
+
+// The values of the callee's symbols that the arguments determine; all symbols of the parameters are the callee's.
+std::map<std::string, Dim> sizes_at_call(const std::vector<DimPair>&);
 
 // The type with the given sizes in place of symbols.
 Type substitute(const Type&, const std::map<std::string, Dim>& sizes);

@@ -24,7 +24,13 @@ Dim Dim::symbol(Symbol s) {
   return of_atom(std::make_shared<const DimAtom>(DimAtom{DimAtom::Kind::symbol, std::move(s), {}}));
 }
 
-Dim size_symbol(const std::string& name) { return Dim::symbol({.name = name, .low = name.starts_with('?') ? 0 : 1}); }
+static bool is_inferred(const std::string& symbol) { return symbol.starts_with('?'); }
+
+Dim size_symbol(const std::string& name) { return Dim::symbol({.name = name, .low = is_inferred(name) ? 0 : 1}); }
+
+bool is_data_dependent(const Dim& d) {
+  return std::ranges::any_of(d.symbols(), [](const Symbol& s) { return is_inferred(s.name); });
+}
 
 Dim Dim::overflow() {
   Dim d;

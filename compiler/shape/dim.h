@@ -103,6 +103,7 @@ bool provably_different(const Dim& a, const Dim& b);
 // The symbol with this name as a dim. Its lower bound is 1, or 0 for the data-dependent sizes that inference names
 // "?k".
 Dim size_symbol(const std::string& name);
+bool is_data_dependent(const Dim&);  // whether one of its symbols is "?k"
 
 using Shape = std::vector<Dim>;
 

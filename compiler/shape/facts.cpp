@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "shape/dim_bounds.h"
+#include "shape/match_sizes.h"
 #include "support/integers.h"
 
 namespace dlcc {
@@ -28,11 +29,8 @@ std::optional<Solution> solve(const Dim& d) {
   for (const Dim::Term& t : d.terms()) {
     if (!is_symbol(t)) continue;
     const Symbol& symbol = t.atoms[0]->symbol;
-    Dim rest = d - Dim::sum_of({t});
-    if (std::ranges::count(rest.symbols(), symbol) > 0) continue;
-    Dim value = floor_div(Dim(0) - rest, t.coefficient);
-    if (!(value * Dim(t.coefficient) == Dim(0) - rest)) continue;  // no integer for some values of the others
-    if (!best || goes_first(symbol.name, best->symbol.name)) best = {symbol, std::move(value)};
+    if (best && !goes_first(symbol.name, best->symbol.name)) continue;
+    if (auto value = solve_for(symbol, d, 0, {})) best = {symbol, std::move(*value)};
   }
   return best;
 }

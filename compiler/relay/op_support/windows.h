@@ -21,8 +21,8 @@ Checked<std::vector<Window>> make_windows(const std::vector<int64_t>& size, cons
                                           const std::vector<int64_t>& dilation, const std::vector<int64_t>& padding);
 
 // The number of windows along an axis of `extent` elements. With `ceil`, also windows that end beyond the padding but
-// begin within it. An error if no size of the axis has a window; the operator must list the result in its
-// positive_sizes.
+// begin within it. An error if no size of the axis has a window, unless the size is data-dependent; the operator
+// must list the result in its positive_sizes.
 Checked<Dim> window_count(const Dim& extent, const Window&, bool ceil, int axis);
 
 // Whether all taps of all windows read inside the data.

@@ -128,11 +128,11 @@ class Inliner {
 
   // The sizes of the callee's symbols: those of the arguments and of the result that the caller knows, else new ones.
   std::map<std::string, Dim> sizes_of(const Function& callee, const Call& call, const Type& result, Block& body) {
-    std::map<std::string, Dim> sizes;
-    auto any = [](const std::string&) { return true; };
+    std::vector<DimPair> pairs;
     for (size_t k = 0; k < call.args.size(); ++k)
-      find_sizes(callee.params[k]->type, type_of(module_, call.args[k]), any, sizes);
-    find_sizes(callee.result_type, result, any, sizes);
+      add_dim_pairs(callee.params[k]->type, type_of(module_, call.args[k]), pairs);
+    add_dim_pairs(callee.result_type, result, pairs);
+    std::map<std::string, Dim> sizes = sizes_at_call(pairs);
     for_each_type(body, [&](Type& type) { for_each_symbol(type, [&](const Symbol& s) { add_size(s, sizes); }); });
     return sizes;
   }

@@ -73,3 +73,31 @@ TEST_CASE("no element is taken of an axis without elements") {
     for (int64_t n : {1, 2, 5}) CHECK(difference_of_engines(1, source, {{dtype::f32, {n}}}) == "");
   }
 }
+
+TEST_CASE("functions are called with sizes that determine their symbols indirectly") {
+  CHECK(difference_of_engines(1,
+                              "def @grow(%p: Tensor[(n - 2, 2 * m + 1), float32]) {\n"
+                              "  broadcast_to(max(%p, axis=[0, 1]), shape=[n, m])\n"
+                              "}\n"
+                              "def @main(%x: Tensor[(n, 2 * m + 3), float32]) {\n"
+                              "  @grow(%x)\n"
+                              "}\n",
+                              {{dtype::f32, {3, 7}}}) == "");
+}
+
+TEST_CASE("a window that is larger than a data-dependent image ends the run with a status, or there is none") {
+  const char* operations[] = {"nn.conv2d(%c, %w, padding=[0, 0])",
+                              "nn.max_pool2d(%c, pool_size=[5, 5], strides=[2, 2])"};
+  for (const char* operation : operations) {
+    const std::string source = fmt::format(
+        "def @main(%x: Tensor[(1, 2, 6, n), float32], %w: Tensor[(2, 2, 3, 3), float32], %end: Tensor[(1), int64]) {{\n"
+        "  let %c = strided_slice(%x, full(0i64, shape=[1]), %end, full(1i64, shape=[1]), axes=[3]);\n"
+        "  {}\n"
+        "}}\n",
+        operation);
+    for (int64_t n : {1, 4, 9})
+      for (unsigned seed : {1u, 4u, 8u})
+        CHECK(difference_of_engines(seed, source,
+                                    {{dtype::f32, {1, 2, 6, n}}, {dtype::f32, {2, 2, 3, 3}}, {dtype::i64, {1}}}) == "");
+  }
+}

@@ -118,6 +118,7 @@ TEST_CASE("line-buffer fusion of an expansion and its depthwise convolution") {
   check_expansion(wide, {.dilation = 2, .pad = 2});
   check_expansion(wide, {.pad = 0});
   check_expansion({.n = 2, .c = 5, .h = 13, .w = 7, .o = 72, .k = 1, .pad = 0, .smooth = true}, {});
+  check_expansion({.c = 4, .h = 5, .w = 6, .o = 112, .k = 1, .pad = 0}, {});  // the last panel is narrower
   check_expansion({.c = 16, .h = 2, .w = 3, .o = 16, .k = 1, .pad = 0}, {.k = 5, .pad = 2});
   check_expansion({.c = 64, .h = 9, .w = 7, .o = 24, .k = 1, .pad = 0}, {});  // alone it would be K-interleaved
 }

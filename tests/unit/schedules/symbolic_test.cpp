@@ -209,6 +209,16 @@ TEST_CASE("operands of a function of slices have the batch as leading axis or do
   Tensor z = counts.input("z", dtype::f32, {n, 4});
   counts.result("y", dtype::f32, {n, 4}, [&](Index i) { return z(i) + cast(dtype::f32, i[0]); });
   CHECK_FALSE(find_slices(counts.finish()));
+
+  Definition diagonal("diagonal");  // a second index depends on the batch
+  Tensor w = diagonal.input("w", dtype::f32, {n, n, 4});
+  diagonal.result("y", dtype::f32, {n, 4}, [&](Index i) { return w(i[0], i[0], i[1]); });
+  CHECK_FALSE(find_slices(diagonal.finish()));
+
+  Definition last("last");  // the batch is the last index only
+  Tensor v = last.input("v", dtype::f32, {4, n});
+  last.result("y", dtype::f32, {n, 4}, [&](Index i) { return v(i[1], i[0]); });
+  CHECK_FALSE(find_slices(last.finish()));
 }
 
 TEST_CASE("a flattened batch is a view") {
