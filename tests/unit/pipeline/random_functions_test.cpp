@@ -137,3 +137,40 @@ TEST_CASE("random programs with called functions give equal results in all engin
       REQUIRE_MESSAGE(difference == "", difference << "\n" << text);
     }
 }
+
+namespace {
+
+// A function of operations that are not fused; its body begins with `first`, which defines %v0.
+std::string large_function(const std::string& params, const std::string& first) {
+  std::string body;
+  const int operations = static_cast<int>(relay::least_operations);
+  for (int k = 1; k <= operations; ++k)
+    body += fmt::format("  let %v{} = {}(%v{}, axis=1);\n", k, k % 2 ? "cumsum" : "nn.softmax", k - 1);
+  return fmt::format("def @f({}) {{\n  let %v0 = {};\n{}  %v{}\n}}\n", params, first, body, operations);
+}
+
+}  // namespace
+
+TEST_CASE("a called function works beside the live values of its caller") {
+  for (const char* rows : {"5", "n"}) {
+    const std::string source = large_function(fmt::format("%a: Tensor[({}, 8), float32]", rows), "nn.softmax(%a)") +
+                               fmt::format("def @main(%x: Tensor[({}, 8), float32], %y: Tensor[(64, 64), float32]) {{\n"
+                                           "  let %large = cumsum(%y, axis=1);\n"
+                                           "  let %p = @f(%x);\n"
+                                           "  let %q = @f(%p);\n"
+                                           "  (%q, cumsum(%large, axis=0))\n}}\n",
+                                           rows);
+    for (unsigned seed : {1u, 4u})
+      CHECK(difference_of_engines(seed, source, {{dtype::f32, {5, 8}}, {dtype::f32, {64, 64}}}) == "");
+  }
+}
+
+TEST_CASE("a violated requirement in a called function ends the run") {
+  const std::string source = large_function("%a: Tensor[(5, 8), float32], %i: Tensor[(5), int64]",
+                                            "take(%a, %i, axis=0, mode=\"strict\")") +
+                             "def @main(%x: Tensor[(5, 8), float32], %i: Tensor[(5), int64]) {\n"
+                             "  let %p = @f(%x, %i);\n"
+                             "  @f(%p, %i)\n}\n";
+  for (unsigned seed = 1; seed <= 8; ++seed)  // of the random indices 0 to 5, the last one is out of range
+    CHECK(difference_of_engines(seed, source, {{dtype::f32, {5, 8}}, {dtype::i64, {5}}}) == "");
+}
