@@ -308,9 +308,11 @@ echo "dependency files"
 
 expect_status 0 "$model" -o wide.o --prefix=m -mcpu=x86-64-v4
 expect_status 0 "$model" -o narrow.o --prefix=m -mcpu=x86-64-v4 -mattr=-avx512f
-for object in wide narrow; do objdump -d $object.o > $object.txt; done
+expect_status 0 "$model" -o added.o --prefix=m -mcpu=haswell -mattr=+avx512f,+avx512vl,+avx512bw,+avx512dq
+for object in wide narrow added; do objdump -d $object.o > $object.txt; done
 grep -q zmm wide.txt || fail "x86-64-v4 has no 512-bit vectors"
 ! grep -q zmm narrow.txt || fail "-mattr=-avx512f leaves 512-bit vectors"
+grep -q zmm added.txt || fail "-mattr=+avx512f gives no 512-bit vectors"
 echo "CPU features"
 expect_status 2 "$model" -o m.o --weights=nowhere
 expect_status 2 "$model" -o m.o --weights=section=.qspi --weights=external=w.bin
