@@ -40,8 +40,9 @@ struct Target {
   std::string summary;
   CodeLevel baseline;  // of the code outside of kernels, which runs on every CPU of the architecture
   LevelDetection level_detection = LevelDetection::none;
-  std::vector<CodeLevel> levels;  // ascending; every CPU must support the first
-  int64_t channel_block = 1;      // channels per block of the images' layout, NCHW16c for 16; 1: the model's NCHW
+  std::vector<CodeLevel> levels;       // ascending; every CPU must support the first
+  int64_t largest_object = INT64_MAX;  // bytes that the difference of two addresses can count
+  int64_t channel_block = 1;           // channels per block of the images' layout, NCHW16c for 16; 1: the model's NCHW
   // Without an operating system: the code runs at the address that it is linked for.
   bool is_freestanding = false;
   bool is_host_architecture = false;

@@ -86,20 +86,26 @@ class EntrySizesBuilder {
     result_.symbols.push_back(compute(symbol, tensor::floor_div(number, Expr(d.multiple))));
   }
 
-  // Each distinct count is checked once.
+  // Each distinct size is checked once.
   void check_size(const Value& v) {
-    const Dim count = largest_size(program_, product(v.shape));
-    const auto bound = count.upper_bound();
-    if ((bound && *bound <= tensor::max_elements) || std::ranges::count(checked_, count)) return;
-    checked_.push_back(count);
-    require_small(count);
+    check_size(largest_size(program_, product(v.shape)), tensor::max_elements);
+    if (program_.largest_object == INT64_MAX) return;
+    check_size(largest_size(program_, v.bytes), program_.largest_object);
+    for (const Dim& d : v.shape) check_size(largest_size(program_, d), program_.largest_object);  // loops count to it
   }
 
-  void require_small(const Dim& d) {
+  void check_size(const Dim& size, int64_t limit) {
+    const auto bound = size.upper_bound();
+    if ((bound && *bound <= limit) || std::ranges::count(checked_, std::pair(size, limit))) return;
+    checked_.emplace_back(size, limit);
+    require_small(size, limit);
+  }
+
+  void require_small(const Dim& d, int64_t limit = tensor::max_elements) {
     std::vector<Expr> bounds;
     bounds.push_back(magnitude(d, bounds));
     for (const Expr& bound : bounds) require(bound <= tensor::literal(dtype::f64, largest_magnitude));
-    require(Expr(d) <= Expr(tensor::max_elements));
+    require(Expr(d) <= Expr(limit));
   }
 
   // The arenas of its callees must have been laid out before.
@@ -112,7 +118,10 @@ class EntrySizesBuilder {
       ends.push_back(compute(tensor::make_var("end"), begins.back() + bytes));
       arena_bytes = ends.size() == 1 ? ends.back() : tensor::max(arena_bytes, ends.back());
     }
-    if (plan.is_stacked()) arena_bytes = compute(tensor::make_var("arena_bytes"), arena_bytes);
+    if (plan.is_stacked()) {
+      arena_bytes = compute(tensor::make_var("arena_bytes"), arena_bytes);
+      if (program_.largest_object < INT64_MAX) require(arena_bytes <= Expr(program_.largest_object));
+    }
     result_.blocks.push_back(std::move(begins));
     result_.arenas.push_back(arena_bytes);
   }
@@ -127,7 +136,7 @@ class EntrySizesBuilder {
 
   const Program& program_;
   EntrySizes result_;
-  std::vector<Dim> checked_;
+  std::vector<std::pair<Dim, int64_t>> checked_;  // sizes and their limits
   tensor::Ranges ranges_;
 };
 

@@ -84,10 +84,14 @@ bool is_size(const Dim& d, const std::map<std::string, int64_t>& symbols) {
 // Whether all values have a size.
 bool fits(const Program& program, const std::map<std::string, int64_t>& given) {
   const auto symbols = with_largest_data_sizes(program, given);
+  auto fits_target = [&](const Dim& bytes) {
+    const auto number = bytes.evaluate(symbols);
+    return number && *number <= program.largest_object;
+  };
   bool all = true;
   for_each_function(program, [&](const Function& f) {
     for (const Value& v : f.values)
-      all = all && is_size(product(v.shape), symbols) && v.bytes.evaluate(symbols) &&
+      all = all && is_size(product(v.shape), symbols) && fits_target(v.bytes) &&
             std::ranges::all_of(v.shape, [&](const Dim& d) { return is_size(d, symbols); });
   });
   return all;

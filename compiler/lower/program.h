@@ -180,8 +180,9 @@ struct Program : Function {
   std::vector<Require> requirements;  // over the symbols of `dims` and `input_sizes`; checked before the first step
   std::vector<Function> functions;    // callees before callers
   std::vector<KernelVariants> kernels;
-  std::vector<Constant> constants;  // as stored, packed
-  int threads = 1;                  // number of tasks of each parallel loop
+  std::vector<Constant> constants;     // as stored, packed
+  int threads = 1;                     // number of tasks of each parallel loop
+  int64_t largest_object = INT64_MAX;  // bytes that a value or an arena may have: what the target's addresses can count
 };
 
 // The scalar of a symbol.

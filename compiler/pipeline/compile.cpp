@@ -5,6 +5,7 @@
 #include "emit/weights.h"
 #include "lower/check_module.h"
 #include "lower/check_plan.h"
+#include "lower/walk.h"
 #include "pipeline/describe_interface.h"
 #include "support/files.h"
 #include "support/version.h"
@@ -112,13 +113,32 @@ std::optional<Planned> Compiler::plan(const relay::Module& module, const targets
   if (!program) return std::nullopt;
   result.program = std::move(*program);
   targets::remove_unused_extension(result.program, result.target);
+  result.program.largest_object = result.target.largest_object;
   result.plan = timer_.run("plan", [&] { return lower::plan_storage(result.program); });
   std::string wrong = timer_.run("check plan", [&] { return lower::check_storage(result.program, result.plan); });
   DLCC_CHECK(wrong.empty(), "the storage plan is wrong: {}", wrong);
 
   result.interface = describe_interface(module, result.program, result.plan, options_, result.target, model_hash_);
-  if (!decide_weights_location(result)) return std::nullopt;
+  if (!fits_address_space(result) || !decide_weights_location(result)) return std::nullopt;
   return result;
+}
+
+// Reports a tensor or an arena that is too large for the target's addresses. Sizes of a run are checked in the run.
+bool Compiler::fits_address_space(const Planned& planned) {
+  const int64_t limit = planned.target.largest_object;
+  auto check = [&](const std::string& what, int64_t bytes) {
+    if (bytes <= limit) return true;
+    diagnostics_.error(
+        DiagnosticId::too_large, {},
+        fmt::format("{} is {} bytes; {} addresses objects of at most {}", what, bytes, planned.target.name, limit));
+    return false;
+  };
+  bool fits = true;
+  lower::for_each_function(planned.program, [&](const lower::Function& f) {
+    for (const lower::Value& v : f.values)
+      if (const auto bytes = v.bytes.constant(); fits && bytes) fits = check(fmt::format("'{}'", v.name), *bytes);
+  });
+  return fits && check("the arena", planned.plan.arena_bytes);
 }
 
 // Puts the weights into a file of their own, or checks that they fit the object.

@@ -92,6 +92,7 @@ class Compiler {
   std::string model_name() const;  // for messages
   std::optional<relay::Module> fuse(relay::Module);
   void remark_unused_records(bool any_followed);
+  bool fits_address_space(const Planned&);
   bool decide_weights_location(Planned&);
   targets::CodegenOptions codegen_options(const std::optional<lower::ProgramText>&) const;
   std::optional<lower::ProgramText> debug_text(const Planned&) const;

@@ -34,6 +34,7 @@ TargetFamily microcontroller_family(const std::string& name, const std::string& 
   base.triple = triple;
   base.summary = summary;
   base.is_freestanding = true;
+  base.largest_object = INT32_MAX;
   const CodeLevel level{name, name, "", "", microcontroller(has_fpu ? 32 : registers_without_fpu, has_fpu)};
   base.baseline = level;
   std::vector<CodeLevel> levels = {level};
@@ -65,6 +66,7 @@ TargetFamily armv7_family() {
   base.name = "armv7-a";
   base.triple = "armv7a-unknown-linux-gnueabihf";
   base.summary = "32-bit ARM with NEON, ELF for Linux";
+  base.largest_object = INT32_MAX;
   base.channel_block = tensor::channel_block;
   const std::string oldest = "cortex-a9";
   CodeLevel generic = armv7_level(*cpu_features(base.triple, oldest), oldest, "");

@@ -181,7 +181,8 @@ void KernelEmitter::emit_loop(const Var& var, Value* begin, Value* end, int64_t 
                               std::optional<Range> range,
                               const std::function<void(Value*, std::optional<Range>)>& body) {
   llvm::BasicBlock* before = b_.GetInsertBlock();
-  Value *first_count = b_.CreateTrunc(begin, counter_type()), *last_count = b_.CreateTrunc(end, counter_type());
+  llvm::Type* counter_type = this->counter_type(end);
+  Value *first_count = b_.CreateTrunc(begin, counter_type), *last_count = b_.CreateTrunc(end, counter_type);
   auto* loop = llvm::BasicBlock::Create(b_.getContext(), var->name, function_);
   auto* after = llvm::BasicBlock::Create(b_.getContext(), var->name + ".end", function_);
   if (may_be_empty)
@@ -189,7 +190,7 @@ void KernelEmitter::emit_loop(const Var& var, Value* begin, Value* end, int64_t 
   else
     b_.CreateBr(loop);
   b_.SetInsertPoint(loop);
-  llvm::PHINode* counter = b_.CreatePHI(counter_type(), 2, var->name);
+  llvm::PHINode* counter = b_.CreatePHI(counter_type, 2, var->name);
   Value* index = b_.CreateSExt(counter, b_.getInt64Ty());
   auto *first = llvm::dyn_cast<llvm::ConstantInt>(begin), *last = llvm::dyn_cast<llvm::ConstantInt>(end);
   std::optional<int64_t> iterations;

@@ -23,6 +23,7 @@ write_files() {
   cp all.npz renamed.npy
   mkdir partial taken.o
   cp data/input_0.pb partial/
+  printf 'def @main(%%x: Tensor[(30000, 30000), float32]) { nn.softmax(%%x) }\n' >wide.rly
   cat >batch.rly <<END
 def @main(%x: Tensor[(batch, 3), float32]) -> Tensor[(batch, 3), float32] {
   nn.relu(%x)

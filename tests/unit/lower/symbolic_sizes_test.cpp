@@ -308,25 +308,65 @@ TEST_CASE("a plan that is wrong at some sizes is refused") {
   CHECK(harmless > 100);
 }
 
+static bool admits(const EntrySizes& entry, int64_t size_n, int64_t size_m) {
+  tensor::Substitution at = {{entry.given[0], tensor::Expr(size_n)}, {entry.given[1], tensor::Expr(size_m)}};
+  return std::ranges::all_of(entry.steps.steps, [&](const Step& step) {
+    auto value = [&](const tensor::Expr& e) { return tensor::simplify(tensor::substitute(e, at)); };
+    if (const auto* compute = std::get_if<Compute>(&step)) at.insert_or_assign(compute->result, value(compute->value));
+    const auto* require = std::get_if<Require>(&step);
+    return !require || tensor::constant_integer(value(require->condition)) != 0;
+  });
+}
+
 TEST_CASE("the entry refuses each negative size, also where the product of two is positive") {
   Program program = random_program(7, unbounded);
   program.checked_sizes = {Dim::symbol(n) - Dim(4), Dim::symbol(m) - Dim(4)};
   const EntrySizes entry = entry_sizes(program, plan_storage(program));
-  auto admits = [&](int64_t size_n, int64_t size_m) {
-    tensor::Substitution at = {{entry.given[0], tensor::Expr(size_n)}, {entry.given[1], tensor::Expr(size_m)}};
-    return std::ranges::all_of(entry.steps.steps, [&](const Step& step) {
-      auto value = [&](const tensor::Expr& e) { return tensor::simplify(tensor::substitute(e, at)); };
-      if (const auto* compute = std::get_if<Compute>(&step))
-        at.insert_or_assign(compute->result, value(compute->value));
-      const auto* require = std::get_if<Require>(&step);
-      return !require || tensor::constant_integer(value(require->condition)) != 0;
-    });
-  };
-  CHECK(admits(4, 4));
-  CHECK(admits(9, 5));
-  CHECK_FALSE(admits(2, 3));
-  CHECK_FALSE(admits(2, 9));
-  CHECK_FALSE(admits(9, 2));
+  CHECK(admits(entry, 4, 4));
+  CHECK(admits(entry, 9, 5));
+  CHECK_FALSE(admits(entry, 2, 3));
+  CHECK_FALSE(admits(entry, 2, 9));
+  CHECK_FALSE(admits(entry, 9, 2));
+}
+
+TEST_CASE("the entry refuses values and arenas that are larger than an object of the target may be") {
+  int admitted = 0, refused = 0;
+  for (uint32_t seed = 1; seed <= 8; ++seed) {
+    CAPTURE(seed);
+    Program program = random_program(seed, unbounded);
+    program.largest_object = INT32_MAX;
+    const StoragePlan plan = plan_storage(program);
+    const EntrySizes entry = entry_sizes(program, plan);
+    for (int64_t size = 1000; size < int64_t{1} << 33; size += size / 5) {
+      CAPTURE(size);
+      const std::map<std::string, int64_t> sizes = {{"n", size}, {"m", 7}};
+      const StoragePlan layout = lay_out_arena(plan, sizes);
+      int64_t largest = std::max(size, layout.arena_bytes);
+      for (const FunctionPlan& f : layout.functions) largest = std::max(largest, f.arena_bytes);
+      for_each_function(program, [&](const Function& f) {
+        for (const Value& v : f.values) {
+          largest = std::max(largest, v.bytes.evaluate(sizes).value());
+          for (const Dim& d : v.shape) largest = std::max(largest, d.evaluate(sizes).value());
+        }
+      });
+      CHECK(admits(entry, size, 7) == (largest <= INT32_MAX));
+      CHECK((status_at(program, sizes) == tensor::Status::ok || largest > INT32_MAX));
+      (largest <= INT32_MAX ? admitted : refused)++;
+    }
+  }
+  CHECK(admitted > 100);
+  CHECK(refused > 100);
+
+  Program copy;  // no arena, and dimensions that are small
+  copy.dims = unbounded;
+  copy.largest_object = INT32_MAX;
+  const Shape shape = {Dim::symbol(n), Dim::symbol(m)};
+  copy.values = {{.name = "x", .type = dtype::f32, .shape = shape, .bytes = bytes_of(dtype::f32, shape)}};
+  copy.values[0].storage = Storage::input;
+  copy.inputs = {0};
+  const EntrySizes entry = entry_sizes(copy, plan_storage(copy));
+  CHECK(admits(entry, 32768, 16383));
+  CHECK_FALSE(admits(entry, 32768, 16384));
 }
 
 TEST_CASE("the entry computes the offsets of the arena's layout") {
