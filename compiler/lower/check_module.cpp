@@ -6,8 +6,8 @@
 #include <set>
 
 #include "relay/input_dims.h"
-#include "relay/type_arguments.h"
 #include "relay/operator.h"
+#include "relay/type_arguments.h"
 #include "support/similar_names.h"
 
 namespace dlcc::lower {
@@ -190,7 +190,10 @@ class SizesToCheck {
     for (size_t k = 0; k < params.size(); ++k)
       relay::add_dim_pairs(params[k]->type, relay::type_of(module_, call.args[k]), pairs);
     Symbols symbols = relay::sizes_at_call(pairs);
-    for (auto& [name, size] : symbols) size = size.substitute(symbols_);
+    for (auto& [name, size] : symbols) {
+      size = size.substitute(symbols_);
+      if (is_given(size) && !provably_le(0, size)) add_size(size);
+    }
     add_call(callee->name, std::move(symbols));
   }
 

@@ -243,7 +243,8 @@ void Inference::learn_sizes(const Call& call, const FunctionType& f, bool global
   for (size_t i = 0; i < call.args.size(); ++i)
     if (const Type param = unifier_.resolve(f.params[i]); param && has_symbols(param))
       add_dim_pairs(param, unifier_.resolve(type_of(call.args[i], location)), pairs);
-  match_sizes(pairs, [&](const std::string& s) { return is_quantified(s, global); }, sizes);
+  match_sizes(
+      pairs, [&](const std::string& s) { return is_quantified(s, global); }, sizes);
 }
 
 bool Inference::pass_argument(Atom& arg, Type param, int index, std::map<std::string, Dim>& sizes, bool global,
@@ -252,11 +253,19 @@ bool Inference::pass_argument(Atom& arg, Type param, int index, std::map<std::st
   if (has_symbols(param)) {
     std::vector<DimPair> pairs;
     add_dim_pairs(param, unifier_.resolve(found), pairs);
-    match_sizes(pairs, [&](const std::string& s) { return is_quantified(s, global); }, sizes);
+    match_sizes(
+        pairs, [&](const std::string& s) { return is_quantified(s, global); }, sizes);
     for (const DimPair& pair : pairs)  // the caller's symbols of these names are others
       for (const Symbol& s : pair.param.symbols())
         if (is_quantified(s.name, global) && !sizes.contains(s.name)) sizes.emplace(s.name, fresh_symbol());
-    param = substitute(param, sizes);
+    const Type declared = std::exchange(param, substitute(param, sizes));
+    for (const DimPair& pair : pairs)
+      for (const Symbol& s : pair.param.symbols())
+        if (auto size = sizes.find(s.name); size != sizes.end() && provably_lt(size->second, 0)) {
+          mismatch(location, fmt::format("argument {} of {}", index + 1, describe(call.callee)), declared, found,
+                   fmt::format("{} would be {}", s.name, size->second.str()), declaration_of(call.callee));
+          return false;
+        }
   }
   if (coerce(arg, found, param, location)) return true;
   mismatch(location, fmt::format("argument {} of {}", index + 1, describe(call.callee)), param, found, {},

@@ -23,8 +23,9 @@ struct DimPair {
 
 // Adds the values of the symbols for which the parameters' dimensions are the arguments': from dimensions that are a
 // single symbol, then from those with one symbol without value that are linear in it, such as n - 4, or that have the
-// argument's form, such as n * n where the argument has m * m. The first pair that determines a symbol decides; other
-// pairs are not compared. Symbols for which `quantified` is false keep their meaning.
+// argument's form, such as n * n where the argument has m * m. If 2 * n is to be m, which may be odd, n is
+// floor_div(m, 2). The first pair that determines a symbol decides; the caller compares the dimensions. Symbols for
+// which `quantified` is false keep their meaning.
 void match_sizes(const std::vector<DimPair>&, const std::function<bool(const std::string&)>& quantified,
                  std::map<std::string, Dim>& sizes);
 

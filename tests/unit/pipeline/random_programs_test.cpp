@@ -83,6 +83,10 @@ TEST_CASE("functions are called with sizes that determine their symbols indirect
                               "  @grow(%x)\n"
                               "}\n",
                               {{dtype::f32, {3, 7}}}) == "");
+  const char* half =
+      "def @half(%p: Tensor[(2 * n), float32]) { reshape(%p, newshape=[n, 2]) }\n"
+      "def @main(%x: Tensor[(m), float32]) { @half(%x) }\n";
+  for (int64_t size : {6, 7}) CHECK(difference_of_engines(1, half, {{dtype::f32, {size}}}) == "");
 }
 
 TEST_CASE("a window that is larger than a data-dependent image ends the run with a status, or there is none") {
