@@ -190,10 +190,13 @@ class SizesToCheck {
     for (size_t k = 0; k < params.size(); ++k)
       relay::add_dim_pairs(params[k]->type, relay::type_of(module_, call.args[k]), pairs);
     Symbols symbols = relay::sizes_at_call(pairs);
-    for (auto& [name, size] : symbols) {
-      size = size.substitute(symbols_);
-      if (is_given(size) && !provably_le(0, size)) add_size(size);
-    }
+    for (auto& [name, size] : symbols) size = size.substitute(symbols_);
+    for (const relay::Var& p : params)  // definitions rely on the bounds of symbols
+      relay::for_each_symbol(p->type, [&](const Symbol& s) {
+        auto size = symbols.find(s.name);
+        if (size != symbols.end() && is_given(size->second) && !provably_le(s.low, size->second))
+          add_size(size->second - Dim(s.low));
+      });
     add_call(callee->name, std::move(symbols));
   }
 

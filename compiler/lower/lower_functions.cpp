@@ -36,6 +36,12 @@ Lowerer::Operand Lowerer::call_global(const Binding& b, const relay::Call& x, co
   }
   std::map<std::string, Dim> sizes = relay::sizes_at_call(pairs);
   for (auto& [symbol, size] : sizes) size = size.substitute(state_.sizes);
+  for (const relay::Var& p : f.params)  // sizes that the inputs give are checked before the run
+    relay::for_each_symbol(p->type, [&](const Symbol& s) {
+      auto size = sizes.find(s.name);
+      if (size != sizes.end() && depends_on_data(size->second) && !provably_le(s.low, size->second))
+        require(tensor::Expr(s.low) <= tensor::Expr(size->second), tensor::Status::dimension_out_of_range, region);
+    });
   Operand result;
   if (shared_functions_.contains(specialization_of(callee, x.args)) &&
       std::ranges::all_of(args, [&](const Operand& o) { return can_be_passed(o); })) {

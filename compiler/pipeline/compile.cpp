@@ -136,7 +136,8 @@ bool Compiler::fits_address_space(const Planned& planned) {
   bool fits = true;
   lower::for_each_function(planned.program, [&](const lower::Function& f) {
     for (const lower::Value& v : f.values)
-      if (const auto bytes = v.bytes.constant(); fits && bytes) fits = check(fmt::format("'{}'", v.name), *bytes);
+      if (const auto bytes = v.bytes.constant(); fits && bytes)
+        fits = check(v.name.empty() ? "a tensor" : fmt::format("'{}'", v.name), *bytes);
   });
   return fits && check("the arena", planned.plan.arena_bytes);
 }

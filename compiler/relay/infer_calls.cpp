@@ -255,13 +255,14 @@ bool Inference::pass_argument(Atom& arg, Type param, int index, std::map<std::st
     add_dim_pairs(param, unifier_.resolve(found), pairs);
     match_sizes(
         pairs, [&](const std::string& s) { return is_quantified(s, global); }, sizes);
-    for (const DimPair& pair : pairs)  // the caller's symbols of these names are others
-      for (const Symbol& s : pair.param.symbols())
-        if (is_quantified(s.name, global) && !sizes.contains(s.name)) sizes.emplace(s.name, fresh_symbol());
+    for_each_symbol(param, [&](const Symbol& s) {  // the caller's symbols of these names are others
+      if (s.name != "?" && is_quantified(s.name, global) && !sizes.contains(s.name))
+        sizes.emplace(s.name, fresh_symbol());
+    });
     const Type declared = std::exchange(param, substitute(param, sizes));
     for (const DimPair& pair : pairs)
       for (const Symbol& s : pair.param.symbols())
-        if (auto size = sizes.find(s.name); size != sizes.end() && provably_lt(size->second, 0)) {
+        if (auto size = sizes.find(s.name); size != sizes.end() && provably_lt(size->second, s.low)) {
           mismatch(location, fmt::format("argument {} of {}", index + 1, describe(call.callee)), declared, found,
                    fmt::format("{} would be {}", s.name, size->second.str()), declaration_of(call.callee));
           return false;

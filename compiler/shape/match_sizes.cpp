@@ -24,15 +24,6 @@ std::optional<Quotient> solution_of(const Symbol& symbol, const Dim& d, const Di
   return std::nullopt;
 }
 
-// The symbol of the argument that makes the dimensions equal: n * n and m * m give m.
-std::optional<Dim> renamed(const Symbol& symbol, const DimPair& pair, Sizes known) {
-  for (const Symbol& s : pair.argument.symbols()) {
-    known.insert_or_assign(symbol.name, Dim::symbol(s));
-    if (pair.param.substitute(known) == pair.argument) return Dim::symbol(s);
-  }
-  return std::nullopt;
-}
-
 // The ways to find the value of a symbol, in the order of preference.
 std::optional<Dim> same(const Symbol& s, const DimPair& pair, const Sizes&) {
   return pair.param == Dim::symbol(s) ? std::optional(pair.argument) : std::nullopt;
@@ -42,7 +33,29 @@ std::optional<Dim> solved_exactly(const Symbol& s, const DimPair& pair, const Si
 }
 std::optional<Dim> solved_and_rounded(const Symbol& s, const DimPair& pair, const Sizes& known) {
   const auto solution = solution_of(s, pair.param, pair.argument, known);
-  return solution ? std::optional(floor_div(solution->dividend, solution->divisor)) : std::nullopt;
+  if (!solution) return std::nullopt;
+  Dim quotient = floor_div(solution->dividend, solution->divisor);
+  return quotient.is_overflow() ? std::nullopt : std::optional(std::move(quotient));
+}
+
+// Adds symbols of the argument as the values of unknown ones if they make the dimensions equal: those of the same names
+// or, in the order of their names, as many. So n * n is matched with m * m.
+bool rename(const std::vector<Symbol>& unknown, const DimPair& pair, Sizes& sizes) {
+  const std::vector<Symbol> symbols = pair.argument.symbols();
+  auto is_solution = [&](const std::vector<Symbol>& values) {
+    Sizes renamed = sizes;
+    for (size_t k = 0; k < unknown.size(); ++k) renamed.emplace(unknown[k].name, Dim::symbol(values[k]));
+    if (!(pair.param.substitute(renamed) == pair.argument)) return false;
+    sizes = std::move(renamed);
+    return true;
+  };
+  if (unknown.empty()) return false;
+  std::vector<Symbol> same_names;
+  for (const Symbol& s : unknown)
+    std::ranges::copy_if(symbols, std::back_inserter(same_names), [&](const Symbol& t) { return s == t; });
+  if (same_names.size() == unknown.size() && is_solution(same_names)) return true;
+  if (unknown.size() == 1) return std::ranges::any_of(symbols, [&](const Symbol& s) { return is_solution({s}); });
+  return symbols.size() == unknown.size() && is_solution(symbols);
 }
 
 }  // namespace
@@ -69,7 +82,11 @@ void match_sizes(const std::vector<DimPair>& pairs, const std::function<bool(con
         if (auto value = way(unknown[0], pair, sizes)) sizes.emplace(unknown[0].name, std::move(*value));
     return sizes.size() > before;
   };
-  while (find_by(same) || find_by(solved_exactly) || find_by(renamed) || find_by(solved_and_rounded)) {
+  auto find_by_renaming = [&] {
+    return std::ranges::any_of(pairs,
+                               [&](const DimPair& pair) { return rename(unknown_symbols(pair.param), pair, sizes); });
+  };
+  while (find_by(same) || find_by(solved_exactly) || find_by(solved_and_rounded) || find_by_renaming()) {
   }
 }
 

@@ -22,12 +22,10 @@ llvm::Type* type_of_scalar(llvm::LLVMContext& context, DType t) {
   return llvm::Type::getIntNTy(context, static_cast<unsigned>(std::max(bits(t), 8)));
 }
 
-llvm::Type* KernelEmitter::counter_type(Value* end) const {
+llvm::Type* KernelEmitter::counter_type(int64_t end) const {
   const llvm::DataLayout& layout = function_->getParent()->getDataLayout();
   llvm::Type* type = layout.getIndexType(llvm::PointerType::getUnqual(function_->getContext()));
-  const auto* number = llvm::dyn_cast<llvm::ConstantInt>(end);
-  const bool fits = !number || llvm::isIntN(type->getIntegerBitWidth(), number->getSExtValue());
-  return fits ? type : llvm::Type::getInt64Ty(function_->getContext());
+  return llvm::isIntN(type->getIntegerBitWidth(), end) ? type : llvm::Type::getInt64Ty(function_->getContext());
 }
 
 llvm::Type* KernelEmitter::storage_type(DType t) { return is_bool(t) ? b_.getInt8Ty() : value_type(t); }

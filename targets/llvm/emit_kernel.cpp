@@ -181,7 +181,9 @@ void KernelEmitter::emit_loop(const Var& var, Value* begin, Value* end, int64_t 
                               std::optional<Range> range,
                               const std::function<void(Value*, std::optional<Range>)>& body) {
   llvm::BasicBlock* before = b_.GetInsertBlock();
-  llvm::Type* counter_type = this->counter_type(end);
+  const auto* number = llvm::dyn_cast<llvm::ConstantInt>(end);
+  const int64_t most = number ? number->getSExtValue() : range ? range->high + step : INT64_MAX;
+  llvm::Type* counter_type = this->counter_type(most);
   Value *first_count = b_.CreateTrunc(begin, counter_type), *last_count = b_.CreateTrunc(end, counter_type);
   auto* loop = llvm::BasicBlock::Create(b_.getContext(), var->name, function_);
   auto* after = llvm::BasicBlock::Create(b_.getContext(), var->name + ".end", function_);

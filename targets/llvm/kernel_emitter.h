@@ -253,7 +253,7 @@ class KernelEmitter {
   static bool is_vector(Value* v) { return v->getType()->isVectorTy(); }
   llvm::Type* with_lanes_of(Value* shape, llvm::Type* element);
   Value* constant_like(Value* shape, int64_t);  // an integer constant of the value's type
-  llvm::Type* counter_type(Value* end) const;   // of a loop: as wide as an address, if that is enough
+  llvm::Type* counter_type(int64_t end) const;  // of a loop up to at most `end`: as wide as an address, if it suffices
   llvm::Type* value_type(DType);                // of an expression
   llvm::Type* storage_type(DType);              // of an element in memory
   Value* intrinsic(llvm::Intrinsic::ID, std::initializer_list<Value*>);

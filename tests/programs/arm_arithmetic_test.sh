@@ -91,3 +91,11 @@ for kind, code in (("float32", "f"), ("float64", "d")):
 print("equal" if not failed else "different")
 sys.exit(failed)
 END
+
+# A loop over a product of sizes counts beyond 32 bits; one over a bounded size does not.
+printf 'def @main(%%x: Tensor[(n), int8], %%y: Tensor[(m), int8]) {\n  (sum(ones(shape=[n * m], dtype="float64")), max(%%x), max(%%y))\n}\n' >product.rly
+"$dlcc" product.rly -o product.o --emit=llvm --target armv7-a
+if grep 'phi i32 \[ 0' product.ll; then echo "a loop over n * m counts in 32 bits" && exit 1; fi
+"$dlcc" product.rly -o product.o --emit=llvm --target armv7-a --dim n=1..100 --dim m=1..100
+grep -q 'phi i32 \[ 0' product.ll || { echo "a loop over n <= 100 counts in 64 bits" && exit 1; }
+echo "loop counters"

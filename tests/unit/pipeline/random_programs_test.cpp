@@ -87,6 +87,13 @@ TEST_CASE("functions are called with sizes that determine their symbols indirect
       "def @half(%p: Tensor[(2 * n), float32]) { reshape(%p, newshape=[n, 2]) }\n"
       "def @main(%x: Tensor[(m), float32]) { @half(%x) }\n";
   for (int64_t size : {6, 7}) CHECK(difference_of_engines(1, half, {{dtype::f32, {size}}}) == "");
+  const char* first =  // n is at least 1
+      "def @first(%x: Tensor[(n + 4), float32]) {\n"
+      "  let %p = cumsum(strided_slice(%x, begin=[4], end=[n + 4], strides=[1]), axis=0);\n"
+      "  (strided_slice(%p, begin=[0], end=[1], strides=[1]), %x)\n"
+      "}\n"
+      "def @main(%x: Tensor[(m), float32]) { @first(%x) }\n";
+  for (int64_t size : {3, 4, 5, 9}) CHECK(difference_of_engines(1, first, {{dtype::f32, {size}}}) == "");
 }
 
 TEST_CASE("a window that is larger than a data-dependent image ends the run with a status, or there is none") {
