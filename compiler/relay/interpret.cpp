@@ -4,6 +4,8 @@
 
 #include "relay/definitions.h"
 #include "relay/function_slots.h"
+#include "relay/type_arguments.h"
+#include "shape/solve_sizes.h"
 #include "tensor/analysis.h"
 
 namespace dlcc::relay {
@@ -125,7 +127,8 @@ class Machine {
       cursors_.push_back({&block});
   }
 
-  void enter(const ClosureValue& closure, const Value& self, std::vector<Value> args, const SourceLocation& location) {
+  void enter(const ClosureValue& closure, const Value& self, std::vector<Value> args, const SourceLocation& location,
+             const std::vector<std::pair<Symbol, int64_t>>& sizes = {}) {
     const Function& f = *closure.function;
     const FunctionSlots& slots = slots_.at(&f);
     Activation next{&slots, std::vector<Value>(slots.slot.size()), closure.sizes, nullptr};
@@ -138,6 +141,8 @@ class Machine {
            fmt::format("recursion deeper than {} calls cannot be evaluated", deepest_recursion));
     activations_.push_back(std::move(next));
     cursors_.push_back({&f.body, 0, true});
+    for (const auto& [symbol, size] : sizes)
+      if (!activations_.back().own_sizes->sizes.define(symbol, size)) throw Stopped{tensor::Status::shape_mismatch};
     for (size_t k = 0; k < f.params.size(); ++k) set(f.params[k], std::move(args[k]));
   }
 
@@ -226,7 +231,36 @@ class Machine {
     const Value callee = atom(call.callee);
     if (const auto* c = as<ConstructorValue>(callee))
       return done(make_value(DataValue{c->constructor, atoms(call.args)}));
-    enter(std::get<ClosureValue>(callee->v), callee, atoms(call.args), b.location);
+    const ClosureValue& closure = std::get<ClosureValue>(callee->v);
+    std::vector<std::pair<Symbol, int64_t>> sizes;
+    const bool has_sizes = std::holds_alternative<GlobalRef>(call.callee) && slots_.at(closure.function).has_symbols;
+    if (has_sizes)
+      for (const auto& [symbol, dim] : solved_sizes(call, *closure.function))
+        if (const auto size = size_of(dim)) sizes.emplace_back(symbol, *size);
+    enter(closure, callee, atoms(call.args), b.location, sizes);
+  }
+
+  // The symbols of the callee whose values no axis of an argument gives alone, such as m of 2 * n + 2 * m, and their
+  // values in terms of the caller's symbols, as in compiled code.
+  const std::vector<std::pair<Symbol, Dim>>& solved_sizes(const Call& call, const Function& callee) {
+    const auto [it, added] = solved_sizes_.try_emplace(&call);
+    if (!added) return it->second;
+    std::vector<DimPair> pairs;
+    for (size_t k = 0; k < call.args.size(); ++k)
+      add_dim_pairs(callee.params[k]->type, type_of(module_, call.args[k]), pairs);
+    std::map<std::string, Dim> sizes = sizes_at_call(pairs);
+    for (const DimPair& pair : pairs)
+      if (const auto axis = as_linear(pair.param)) sizes.erase(axis->symbol.name);
+    for (const DimPair& pair : pairs)
+      for (const Symbol& s : pair.param.symbols())
+        if (auto size = sizes.extract(s.name)) it->second.emplace_back(s, size.mapped());
+    return it->second;
+  }
+
+  // In the current activation; empty if it depends on a size that is not known.
+  std::optional<int64_t> size_of(const Dim& d) const {
+    const ActivationSizes* sizes = activations_.back().sizes.get();
+    return sizes ? sizes->sizes.value_of(d) : d.constant();
   }
 
   void apply(const Binding& b, const Call& call, const Operator& op) {
@@ -243,12 +277,17 @@ class Machine {
     const tensor::CompiledKernel& definition = definitions_.of(call);
     std::vector<Constant> list = tensors(call.args);
     const tensor::TensorFunction& f = module_.tensor_functions.at(call.function);
-    ActualSizes own;
-    for (size_t k = 0; k < f.params.size(); ++k) own.match({f.params[k]->shape, f.params[k]->type}, list[k].shape());
+    const std::vector<Symbol> symbols = tensor::symbols_of(f);
+    std::vector<DimPair> pairs;
+    for (size_t k = 0; k < f.params.size() && !symbols.empty(); ++k)
+      for (size_t d = 0; d < f.params[k]->shape.size(); ++d)
+        pairs.push_back({f.params[k]->shape[d], list[k].shape().at(d)});
+    const std::map<std::string, Dim> own = sizes_at_call(pairs);
     const ActivationSizes* around = activations_.back().sizes.get();
     std::map<std::string, int64_t> sizes;
-    for (const Symbol& s : tensor::symbols_of(f)) {
-      std::optional<int64_t> size = own.value_of(Dim::symbol(s));
+    for (const Symbol& s : symbols) {
+      std::optional<int64_t> size;
+      if (auto it = own.find(s.name); it != own.end()) size = it->second.constant();
       if (!size && around) size = around->sizes.value_of(Dim::symbol(s));
       if (!size)
         fail(DiagnosticId::unsupported_construct, b.location,
@@ -381,6 +420,7 @@ class Machine {
   std::unordered_map<const Function*, FunctionSlots> slots_;
   std::unordered_map<std::string, const ConstructorDef*> constructors_;
   std::unordered_map<std::string, Value> globals_;
+  std::unordered_map<const Call*, std::vector<std::pair<Symbol, Dim>>> solved_sizes_;
   References references_;
   std::vector<Activation> activations_;
   std::vector<Cursor> cursors_;

@@ -87,6 +87,14 @@ TEST_CASE("functions are called with sizes that determine their symbols indirect
       "def @half(%p: Tensor[(2 * n), float32]) { reshape(%p, newshape=[n, 2]) }\n"
       "def @main(%x: Tensor[(m), float32]) { @half(%x) }\n";
   for (int64_t size : {6, 7}) CHECK(difference_of_engines(1, half, {{dtype::f32, {size}}}) == "");
+  const char* two =
+      "def @two(%x: Tensor[(2 * n + 2 * m), float32], %y: Tensor[(m), float32]) { full(1f, shape=[n]) }\n"
+      "def @main(%x: Tensor[(2 * k), float32], %y: Tensor[(l), float32]) { @two(%x, %y) }\n";
+  CHECK(difference_of_engines(1, two, {{dtype::f32, {6}}, {dtype::f32, {1}}}) == "");
+  const char* square =
+      "def @root(%x: Tensor[(n * n), float32]) { strided_slice(%x, begin=[0], end=[n], strides=[1]) }\n"
+      "def @main(%x: Tensor[(m, m), float32]) { @root(reshape(%x, newshape=[-1])) }\n";
+  CHECK(difference_of_engines(1, square, {{dtype::f32, {3, 3}}}) == "");
   const char* first =  // n is at least 1
       "def @first(%x: Tensor[(n + 4), float32]) {\n"
       "  let %p = cumsum(strided_slice(%x, begin=[4], end=[n + 4], strides=[1]), axis=0);\n"
