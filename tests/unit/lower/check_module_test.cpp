@@ -86,12 +86,12 @@ TEST_CASE("the sizes that a run must check are those that may be invalid") {
   sizes("nn.global_max_pool2d(transpose(%x, axes=[1, 2, 0, 3]))", "(n - 1)");
   sizes("argmax(%x, axis=[0])", "(n - 1)");
   sizes("argmin(%x, axis=[1])", "()");
-  const std::string functions =  // their sizes are those of the operands
+  const std::string functions =  // their sizes are those of the operands; k is at least 1, as any size by default
       "def @g(%y: Tensor[(k, 3, h, 9), float32], %w: Tensor[(2, 3, 5, 5), float32]) { nn.conv2d(%y, %w) }\n"
       "def @f(%y: Tensor[(h, 3, k, 9), float32], %w: Tensor[(2, 3, 5, 5), float32]) { @g(%y, %w) }\n";
-  sizes("@f(%x, %w)", "(h - 4, h - 5)", functions);
+  sizes("@f(%x, %w)", "(n - 1, h - 4, h - 5)", functions);
   sizes("(@f(%x, %w), @g(%x, %w), @g(nn.max_pool2d(%x, pool_size=[1, 1], strides=[2, 1]), %w))",
-        "(h - 4, floor_div(h + 1, 2), floor_div(h + 1, 2) - 4, h - 5, floor_div(h + 1, 2) - 5)", functions);
+        "(n - 1, h - 4, floor_div(h + 1, 2), floor_div(h + 1, 2) - 4, h - 5, floor_div(h + 1, 2) - 5)", functions);
 }
 
 }  // namespace dlcc::lower
