@@ -185,18 +185,11 @@ class SizesToCheck {
     if (const auto* ref = std::get_if<relay::OperatorRef>(&call.callee)) add_positive_sizes(call, *ref->op);
     const auto* callee = std::get_if<relay::GlobalRef>(&call.callee);
     if (!callee || !module_.functions.contains(callee->name)) return;
-    std::vector<DimPair> pairs;
-    const std::vector<relay::Var>& params = module_.functions.at(callee->name).params;
-    for (size_t k = 0; k < params.size(); ++k)
-      relay::add_dim_pairs(params[k]->type, relay::type_of(module_, call.args[k]), pairs);
-    Symbols symbols = relay::sizes_at_call(pairs);
+    const relay::Function& f = module_.functions.at(callee->name);
+    Symbols symbols = relay::sizes_at_call(relay::dim_pairs(module_, f, call.args));
     for (auto& [name, size] : symbols) size = size.substitute(symbols_);
-    for (const relay::Var& p : params)  // definitions rely on the bounds of symbols
-      relay::for_each_symbol(p->type, [&](const Symbol& s) {
-        auto size = symbols.find(s.name);
-        if (size != symbols.end() && is_given(size->second) && !provably_le(s.low, size->second))
-          add_size(size->second - Dim(s.low));
-      });
+    for (const auto& [symbol, size] : relay::unproved_lower_bounds(f, symbols))
+      if (is_given(size)) add_size(size - Dim(symbol.low));
     add_call(callee->name, std::move(symbols));
   }
 

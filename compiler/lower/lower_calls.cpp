@@ -62,7 +62,7 @@ Lowerer::TensorCall Lowerer::tensor_call(const Binding& b, const relay::CallTens
     const Constant* c = std::get_if<Constant>(&a);
     const Shape& param = call.function.params[call.operands.size()]->shape;
     const Shape argument = in_program(relay::as<relay::TensorType>(relay::type_of(module_, a))->shape);
-    for (size_t d = 0; d < param.size(); ++d) pairs.push_back({param[d], argument[d]});
+    relay::add_dim_pairs(param, argument, pairs);
     Operand o = c ? Operand() : operand(a, env, b.location);
     if (o.constant) c = o.constant, o = Operand();
     call.constants.push_back(c);

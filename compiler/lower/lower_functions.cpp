@@ -28,20 +28,15 @@ Lowerer::Operand Lowerer::call_global(const Binding& b, const relay::Call& x, co
     too_large(fmt::format("functions call each other more than {} levels deep", most_nested_calls),
               "call the functions in a list, not each from the one before");
   std::vector<Operand> args;
-  std::vector<DimPair> pairs;
   for (size_t k = 0; k < x.args.size(); ++k) {
     args.push_back(operand(x.args[k], env, b.location));
     if (const auto* c = std::get_if<Constant>(&x.args[k])) args.back().constant = c;
-    relay::add_dim_pairs(f.params[k]->type, relay::type_of(module_, x.args[k]), pairs);
   }
-  std::map<std::string, Dim> sizes = relay::sizes_at_call(pairs);
+  std::map<std::string, Dim> sizes = relay::sizes_at_call(relay::dim_pairs(module_, f, x.args));
   for (auto& [symbol, size] : sizes) size = size.substitute(state_.sizes);
-  for (const relay::Var& p : f.params)  // sizes that the inputs give are checked before the run
-    relay::for_each_symbol(p->type, [&](const Symbol& s) {
-      auto size = sizes.find(s.name);
-      if (size != sizes.end() && depends_on_data(size->second) && !provably_le(s.low, size->second))
-        require(tensor::Expr(s.low) <= tensor::Expr(size->second), tensor::Status::dimension_out_of_range, region);
-    });
+  for (const auto& [symbol, size] : relay::unproved_lower_bounds(f, sizes))
+    if (depends_on_data(size))  // those that the inputs give are checked before the run
+      require(tensor::Expr(symbol.low) <= tensor::Expr(size), tensor::Status::dimension_out_of_range, region);
   Operand result;
   if (shared_functions_.contains(specialization_of(callee, x.args)) &&
       std::ranges::all_of(args, [&](const Operand& o) { return can_be_passed(o); })) {

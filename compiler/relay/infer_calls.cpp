@@ -247,6 +247,15 @@ void Inference::learn_sizes(const Call& call, const FunctionType& f, bool global
       pairs, [&](const std::string& s) { return is_quantified(s, global); }, sizes);
 }
 
+// "n would be -2" for a symbol whose value is below its lower bound; "" without any.
+static std::string violated_bound(const std::vector<DimPair>& pairs, const std::map<std::string, Dim>& sizes) {
+  for (const DimPair& pair : pairs)
+    for (const Symbol& s : pair.param.symbols())
+      if (auto size = sizes.find(s.name); size != sizes.end() && provably_lt(size->second, s.low))
+        return fmt::format("{} would be {}", s.name, size->second.str());
+  return "";
+}
+
 bool Inference::pass_argument(Atom& arg, Type param, int index, std::map<std::string, Dim>& sizes, bool global,
                               const Call& call, const SourceLocation& location) {
   Type found = type_of(arg, location);
@@ -260,13 +269,11 @@ bool Inference::pass_argument(Atom& arg, Type param, int index, std::map<std::st
         sizes.emplace(s.name, fresh_symbol());
     });
     const Type declared = std::exchange(param, substitute(param, sizes));
-    for (const DimPair& pair : pairs)
-      for (const Symbol& s : pair.param.symbols())
-        if (auto size = sizes.find(s.name); size != sizes.end() && provably_lt(size->second, s.low)) {
-          mismatch(location, fmt::format("argument {} of {}", index + 1, describe(call.callee)), declared, found,
-                   fmt::format("{} would be {}", s.name, size->second.str()), declaration_of(call.callee));
-          return false;
-        }
+    if (const std::string help = violated_bound(pairs, sizes); !help.empty()) {
+      mismatch(location, fmt::format("argument {} of {}", index + 1, describe(call.callee)), declared, found, help,
+               declaration_of(call.callee));
+      return false;
+    }
   }
   if (coerce(arg, found, param, location)) return true;
   mismatch(location, fmt::format("argument {} of {}", index + 1, describe(call.callee)), param, found, {},

@@ -245,9 +245,7 @@ class Machine {
   const std::vector<std::pair<Symbol, Dim>>& solved_sizes(const Call& call, const Function& callee) {
     const auto [it, added] = solved_sizes_.try_emplace(&call);
     if (!added) return it->second;
-    std::vector<DimPair> pairs;
-    for (size_t k = 0; k < call.args.size(); ++k)
-      add_dim_pairs(callee.params[k]->type, type_of(module_, call.args[k]), pairs);
+    const std::vector<DimPair> pairs = dim_pairs(module_, callee, call.args);
     std::map<std::string, Dim> sizes = sizes_at_call(pairs);
     for (const DimPair& pair : pairs)
       if (const auto axis = as_linear(pair.param)) sizes.erase(axis->symbol.name);
@@ -277,28 +275,34 @@ class Machine {
     const tensor::CompiledKernel& definition = definitions_.of(call);
     std::vector<Constant> list = tensors(call.args);
     const tensor::TensorFunction& f = module_.tensor_functions.at(call.function);
-    const std::vector<Symbol> symbols = tensor::symbols_of(f);
+    if (const std::vector<Symbol> symbols = tensor::symbols_of(f); !symbols.empty()) {
+      const std::map<std::string, int64_t> sizes = sizes_of(f, symbols, list, call.function, b.location);
+      for (const Symbol& s : symbols) list.push_back(Constant::of<int64_t>(dtype::i64, {}, {sizes.at(s.name)}));
+      for (const tensor::Buffer& result : f.results)
+        for (const Dim& d : result->shape)
+          if (d.evaluate(sizes).value_or(-1) < 0) throw Stopped{tensor::Status::dimension_out_of_range};
+    }
+    run(definition, list);
+  }
+
+  // The sizes of a tensor function's symbols: those of the arguments, else those of the current activation.
+  std::map<std::string, int64_t> sizes_of(const tensor::TensorFunction& f, const std::vector<Symbol>& symbols,
+                                          const std::vector<Constant>& args, const std::string& name,
+                                          const SourceLocation& location) {
     std::vector<DimPair> pairs;
-    for (size_t k = 0; k < f.params.size() && !symbols.empty(); ++k)
-      for (size_t d = 0; d < f.params[k]->shape.size(); ++d)
-        pairs.push_back({f.params[k]->shape[d], list[k].shape().at(d)});
-    const std::map<std::string, Dim> own = sizes_at_call(pairs);
-    const ActivationSizes* around = activations_.back().sizes.get();
+    for (size_t k = 0; k < f.params.size(); ++k) add_dim_pairs(f.params[k]->shape, shape_of(args[k].shape()), pairs);
+    const std::map<std::string, Dim> known = sizes_at_call(pairs);
     std::map<std::string, int64_t> sizes;
     for (const Symbol& s : symbols) {
-      std::optional<int64_t> size;
-      if (auto it = own.find(s.name); it != own.end()) size = it->second.constant();
-      if (!size && around) size = around->sizes.value_of(Dim::symbol(s));
+      const auto of_argument = known.find(s.name);
+      auto size = of_argument == known.end() ? std::nullopt : of_argument->second.constant();
+      if (!size) size = size_of(Dim::symbol(s));
       if (!size)
-        fail(DiagnosticId::unsupported_construct, b.location,
-             fmt::format("a call of @{} with an unknown size '{}' cannot be evaluated", call.function, s.name));
-      list.push_back(Constant::of<int64_t>(dtype::i64, {}, {*size}));
+        fail(DiagnosticId::unsupported_construct, location,
+             fmt::format("a call of @{} with an unknown size '{}' cannot be evaluated", name, s.name));
       sizes.emplace(s.name, *size);
     }
-    for (const tensor::Buffer& result : f.results)
-      for (const Dim& d : result->shape)
-        if (d.evaluate(sizes).value_or(-1) < 0) throw Stopped{tensor::Status::dimension_out_of_range};
-    run(definition, list);
+    return sizes;
   }
 
   void run(const tensor::CompiledKernel& definition, const std::vector<Constant>& args) {

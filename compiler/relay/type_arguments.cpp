@@ -42,6 +42,11 @@ Type with_arguments(const Type& type, const TypeArguments& arguments) {
   });
 }
 
+void add_dim_pairs(const Shape& param, const Shape& argument, std::vector<DimPair>& pairs) {
+  for (size_t k = 0; k < param.size() && param.size() == argument.size(); ++k)
+    if (param[k] != unknown_dim()) pairs.push_back({param[k], argument[k]});
+}
+
 void add_dim_pairs(const Type& param, const Type& argument, std::vector<DimPair>& pairs) {
   if (!param || !argument) return;
   const OpenTensorType* open = as<OpenTensorType>(param);
@@ -51,11 +56,7 @@ void add_dim_pairs(const Type& param, const Type& argument, std::vector<DimPair>
   auto lists = [&](const std::vector<Type>& params, const std::vector<Type>& types) {
     for (size_t i = 0; i < std::min(params.size(), types.size()); ++i) add_dim_pairs(params[i], types[i], pairs);
   };
-  std::visit(overloaded{[&](const TensorType& p) {
-                          const Shape& shape = as<TensorType>(argument)->shape;
-                          for (size_t i = 0; i < p.shape.size() && p.shape.size() == shape.size(); ++i)
-                            if (p.shape[i] != unknown_dim()) pairs.push_back({p.shape[i], shape[i]});
-                        },
+  std::visit(overloaded{[&](const TensorType& p) { add_dim_pairs(p.shape, as<TensorType>(argument)->shape, pairs); },
                         [&](const TupleType& p) { lists(p.fields, as<TupleType>(argument)->fields); },
                         [&](const FunctionType& p) {
                           const FunctionType& f = *as<FunctionType>(argument);
@@ -68,10 +69,30 @@ void add_dim_pairs(const Type& param, const Type& argument, std::vector<DimPair>
              param->v);
 }
 
+std::vector<DimPair> dim_pairs(const Module& module, const Function& callee, const std::vector<Atom>& args) {
+  std::vector<DimPair> pairs;
+  for (size_t k = 0; k < args.size(); ++k) add_dim_pairs(callee.params[k]->type, type_of(module, args[k]), pairs);
+  return pairs;
+}
+
 std::map<std::string, Dim> sizes_at_call(const std::vector<DimPair>& pairs) {
   std::map<std::string, Dim> sizes;
-  match_sizes(pairs, [](const std::string&) { return true; }, sizes);
+  match_sizes(
+      pairs, [](const std::string&) { return true; }, sizes);
   return sizes;
+}
+
+std::vector<SymbolValue> unproved_lower_bounds(const Function& callee, const std::map<std::string, Dim>& values) {
+  std::map<std::string, SymbolValue> found;
+  for (const Var& p : callee.params)
+    for_each_symbol(p->type, [&](const Symbol& s) {
+      const auto value = values.find(s.name);
+      if (value != values.end() && !provably_le(s.low, value->second))
+        found.try_emplace(s.name, SymbolValue{s, value->second});
+    });
+  std::vector<SymbolValue> list;
+  for (auto& [name, entry] : found) list.push_back(std::move(entry));
+  return list;
 }
 
 Type substitute(const Type& type, const std::map<std::string, Dim>& sizes) {

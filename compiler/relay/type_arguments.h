@@ -21,9 +21,21 @@ Type with_arguments(const Type&, const TypeArguments&);
 // Adds the dimensions of a parameter's type with those of the argument's in their places. Parts that do not fit each
 // other are passed over, and "?", which accepts any size.
 void add_dim_pairs(const Type& param, const Type& argument, std::vector<DimPair>&);
+void add_dim_pairs(const Shape& param, const Shape& argument, std::vector<DimPair>&);
+
+std::vector<DimPair> dim_pairs(const Module&, const Function& callee, const std::vector<Atom>& args);
 
 // The values of the callee's symbols that the arguments determine; all symbols of the parameters are the callee's.
 std::map<std::string, Dim> sizes_at_call(const std::vector<DimPair>&);
+
+struct SymbolValue {
+  Symbol symbol;
+  Dim value;
+};
+
+// The symbols of the callee's parameters whose values are not proved to be at least their lower bounds, on which the
+// simplifications of its body rely: compiled code has to check them.
+std::vector<SymbolValue> unproved_lower_bounds(const Function& callee, const std::map<std::string, Dim>& values);
 
 // The type with the given sizes in place of symbols.
 Type substitute(const Type&, const std::map<std::string, Dim>& sizes);

@@ -38,8 +38,8 @@ std::optional<Dim> solved_and_rounded(const Symbol& s, const DimPair& pair, cons
   return quotient.is_overflow() ? std::nullopt : std::optional(std::move(quotient));
 }
 
-// Adds symbols of the argument as the values of unknown ones if they make the dimensions equal: those of the same names
-// or, in the order of their names, as many. So n * n is matched with m * m.
+// Finds for each unknown symbol a symbol of the argument such that the dimensions become equal, as m for n where n * n
+// is to be m * m. Tries the symbols of the same names, then all symbols of the argument in the order of their names.
 bool rename(const std::vector<Symbol>& unknown, const DimPair& pair, Sizes& sizes) {
   const std::vector<Symbol> symbols = pair.argument.symbols();
   auto is_solution = [&](const std::vector<Symbol>& values) {

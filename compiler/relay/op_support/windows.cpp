@@ -47,7 +47,7 @@ Checked<Dim> window_count(const Dim& extent, const Window& w, bool ceil, int axi
   const Dim last_begin = floor_div(extent + Dim(w.before - 1), Dim(w.stride));
   const Dim count = ceil ? min(floor_div(room + Dim(w.stride - 1), Dim(w.stride)), last_begin) + Dim(1)
                          : floor_div(room, Dim(w.stride)) + Dim(1);
-  // A data-dependent size and its bounds become known in the run: a negative count ends it with a status.
+  // A pass may bound a data-dependent size so that it has no window. That is decided in the run, by a status.
   if (!provably_lt(count, 1) || is_data_dependent(extent)) return count;
   return shape_error(
       fmt::format("the window reaches over {} elements of spatial axis {}, but the padded data has only {}",

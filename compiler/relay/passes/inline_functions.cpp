@@ -113,21 +113,9 @@ class Inliner {
 
   // Whether a data-dependent size may be out of the bounds of the callee's symbol: lowering checks it at the call.
   bool may_violate_bounds(const Function& callee, const Call& call) const {
-    const std::map<std::string, Dim> sizes = sizes_at_call(pairs_of(callee, call));
-    bool may = false;
-    for (const Var& p : callee.params)
-      for_each_symbol(p->type, [&](const Symbol& s) {
-        auto size = sizes.find(s.name);
-        may |= size != sizes.end() && is_data_dependent(size->second) && !provably_le(s.low, size->second);
-      });
-    return may;
-  }
-
-  std::vector<DimPair> pairs_of(const Function& callee, const Call& call) const {
-    std::vector<DimPair> pairs;
-    for (size_t k = 0; k < call.args.size(); ++k)
-      add_dim_pairs(callee.params[k]->type, type_of(module_, call.args[k]), pairs);
-    return pairs;
+    const auto sizes = sizes_at_call(dim_pairs(module_, callee, call.args));
+    return std::ranges::any_of(unproved_lower_bounds(callee, sizes),
+                               [](const SymbolValue& size) { return is_data_dependent(size.value); });
   }
 
   void inline_call(const Function& callee, const Call& call, const Binding& b, std::vector<Binding>& out) {
@@ -149,7 +137,7 @@ class Inliner {
 
   // The sizes of the callee's symbols: those of the arguments and of the result that the caller knows, else new ones.
   std::map<std::string, Dim> sizes_of(const Function& callee, const Call& call, const Type& result, Block& body) {
-    std::vector<DimPair> pairs = pairs_of(callee, call);
+    std::vector<DimPair> pairs = dim_pairs(module_, callee, call.args);
     add_dim_pairs(callee.result_type, result, pairs);
     std::map<std::string, Dim> sizes = sizes_at_call(pairs);
     for_each_type(body, [&](Type& type) { for_each_symbol(type, [&](const Symbol& s) { add_size(s, sizes); }); });

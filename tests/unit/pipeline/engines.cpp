@@ -1,12 +1,12 @@
 #include "engines.h"
 
+#include <algorithm>
 #include <cmath>
 #include <random>
 
 #include "pipeline/run.h"
 #include "pipeline/verification.h"
 #include "relay/evaluate.h"
-#include "relay/input_dims.h"
 
 namespace dlcc {
 namespace {
@@ -63,7 +63,7 @@ std::string difference(unsigned seed, const std::string& text, const std::vector
   auto expected = module ? relay::evaluate(*module, inputs, tensor::Precision::specified, d) : std::nullopt;
   if (!expected) return "no definition: " + d.str();
   std::optional<relay::Evaluation> exact;  // in float64, where it is needed
-  const bool on_arm = seed % 4 == 3;  // where objects cannot run
+  const bool on_arm = seed % 4 == 3;       // where objects cannot run
   CompileOptions options = options_of(seed, text);
   if (on_arm) options.target = "aarch64", options.mcpu = "";
   Compiler compiler(options, d);
@@ -80,14 +80,14 @@ std::string difference(unsigned seed, const std::string& text, const std::vector
       continue;
     }
     if (expected->status != tensor::Status::ok) {
-      // A window that is larger than its image at run time has no type; compiled code gives an empty result.
-      if (!relay::input_dims(*module).empty()) continue;
+      // A window that is larger than its image at run time has no type; compiled code may give an empty result.
+      if (std::ranges::any_of(*got, [](const Constant& c) { return c.count() == 0; })) continue;
       return fmt::format("{}: no failure", name);
     }
     for (size_t k = 0; k < got->size(); ++k) {
       Comparison c = compare_scaled((*got)[k], expected->results[k]);
       if (c.ok) continue;
-      // The definition adds millions of numbers one after another; a kernel's order may round less.
+      // The definition adds all numbers of a sum one after another; a kernel's order may round less.
       if (!exact) exact = relay::evaluate(*module, inputs, tensor::Precision::float64, d);
       const bool is_exact = exact && exact->results.size() == got->size() &&
                             compare_scaled((*got)[k], rounded(exact->results[k], (*got)[k].dtype())).ok;
