@@ -1,13 +1,11 @@
 #include "lower/check_module.h"
 
 #include <algorithm>
-#include <deque>
 #include <map>
 #include <set>
 
 #include "relay/input_dims.h"
 #include "relay/operator.h"
-#include "relay/type_arguments.h"
 #include "support/similar_names.h"
 
 namespace dlcc::lower {
@@ -127,111 +125,6 @@ class Checker {
 };
 
 }  // namespace
-
-namespace {
-
-// Whether a size needs a check of its own. Symbols and element counts are checked in any case, and an element count
-// bounds its sizes unless one of them may be 0.
-bool needs_check(const Dim& d, const Shape& shape) {
-  const std::vector<Symbol> symbols = d.symbols();
-  if (symbols.size() == 1 && d == Dim::symbol(symbols[0])) return false;
-  const bool may_be_hidden = std::ranges::any_of(shape, [](const Dim& other) { return !provably_le(1, other); });
-  return !d.is_constant() && (!provably_le(0, d) || (may_be_hidden && !provably_le(d, tensor::max_elements)));
-}
-
-// Collects the sizes to check of @main and of the functions that it calls, over the sizes that the caller gives.
-class SizesToCheck {
- public:
-  explicit SizesToCheck(const relay::Module& module) : module_(module), dims_(relay::input_dims(module)) {}
-
-  std::vector<Dim> run() {
-    add_call("main", {});
-    while (!calls_.empty()) {
-      auto [function, symbols] = std::move(calls_.front());
-      calls_.pop_front();
-      symbols_ = std::move(symbols);
-      add(module_.functions.at(function).body);
-    }
-    return std::move(sizes_);
-  }
-
- private:
-  using Symbols = std::map<std::string, Dim>;  // the values of a function's symbols at its call
-
-  // A function with equal sizes is visited once.
-  void add_call(const std::string& function, Symbols symbols) {
-    std::string key = function;
-    for (const auto& [name, size] : symbols) key += fmt::format(" {}={}", name, size.str());
-    if (module_.functions.contains(function) && seen_.insert(key).second)
-      calls_.emplace_back(function, std::move(symbols));
-  }
-
-  void add(const relay::Block& block) {
-    for (const relay::Binding& b : block.bindings) {
-      if (const auto* call = std::get_if<relay::Call>(&b.op)) add(*call);
-      relay::for_each_field(b.var->type, [&](const relay::Type& field) {
-        if (const auto* t = relay::as<relay::TensorType>(field)) add(at_call(t->shape));
-      });
-      relay::for_each_block(b.op, [&](const relay::Block& inner) { add(inner); });
-    }
-  }
-
-  void add(const Shape& shape) {
-    for (const Dim& d : shape)
-      if (is_given(d) && needs_check(d, shape) && !std::ranges::count(sizes_, d - Dim(1))) add_size(d);
-  }
-
-  void add(const relay::Call& call) {
-    if (const auto* ref = std::get_if<relay::OperatorRef>(&call.callee)) add_positive_sizes(call, *ref->op);
-    const auto* callee = std::get_if<relay::GlobalRef>(&call.callee);
-    if (!callee || !module_.functions.contains(callee->name)) return;
-    const relay::Function& f = module_.functions.at(callee->name);
-    Symbols symbols = relay::sizes_at_call(relay::dim_pairs(module_, f, call.args));
-    for (auto& [name, size] : symbols) size = size.substitute(symbols_);
-    for (const auto& [symbol, size] : relay::unproved_lower_bounds(f, symbols))
-      if (is_given(size)) add_size(size - Dim(symbol.low));
-    add_call(callee->name, std::move(symbols));
-  }
-
-  // The sizes, each less 1, that must be at least 1 for a call of an operator.
-  void add_positive_sizes(const relay::Call& call, const relay::Operator& op) {
-    if (!op.positive_sizes) return;
-    relay::Operands operands;
-    for (const relay::Atom& a : call.args) {
-      operands.push_back(*relay::as<relay::TensorType>(relay::type_of(module_, a)));
-      operands.back().shape = at_call(operands.back().shape);
-    }
-    for (const Dim& d : op.positive_sizes(call.attrs, operands))
-      if (is_given(d) && !provably_le(1, d)) add_size(d - Dim(1));
-  }
-
-  Shape at_call(Shape shape) const {
-    if (symbols_.empty()) return shape;
-    for (Dim& d : shape) d = d.substitute(symbols_);
-    return shape;
-  }
-
-  void add_size(const Dim& d) {
-    if (!std::ranges::count(sizes_, d)) sizes_.push_back(d);
-  }
-
-  // Data-dependent sizes are checked during the run, not before it.
-  bool is_given(const Dim& d) const {
-    return std::ranges::all_of(d.symbols(),
-                               [&](const Symbol& s) { return std::ranges::count(dims_, s, &InputDim::symbol) > 0; });
-  }
-
-  const relay::Module& module_;
-  const std::vector<InputDim> dims_;
-  std::deque<std::pair<std::string, Symbols>> calls_;  // to visit
-  std::set<std::string> seen_;
-  Symbols symbols_;  // of the function that is visited
-  std::vector<Dim> sizes_;
-};
-
-}  // namespace
-
-std::vector<Dim> sizes_to_check(const relay::Module& module) { return SizesToCheck(module).run(); }
 
 // The compiled function must be named @main: suggests the function that may be meant.
 static std::string remedy_for_main(const relay::Module& module) {

@@ -12,10 +12,4 @@ namespace dlcc::lower {
 // `model` is the source location of violations that have none of their own.
 bool check_module(const relay::Module&, const SourceLocation& model, Diagnostics&);
 
-// The sizes that a run must check to be in [0, 2^40], each once, over the sizes that the caller gives: sizes of values
-// of @main and of the functions that it calls that may be negative, or too large in a tensor without elements. Also the
-// sizes, less 1, that operators require to be positive (OperatorSpec::positive_sizes), such as the number of windows of
-// a pooling. To be called before fusion, which hides these sizes.
-std::vector<Dim> sizes_to_check(const relay::Module&);
-
 }  // namespace dlcc::lower

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "lower/largest_size.h"
+#include "lower/size_conditions.h"
 #include "lower/walk.h"
 #include "tensor/simplify.h"
 #include "tensor/visit.h"
@@ -13,37 +14,6 @@ namespace {
 using tensor::Expr;
 using tensor::Status;
 
-// int64 arithmetic does not wrap if the sum of the magnitudes of its terms is less, and float64 represents every such
-// integer.
-constexpr double largest_magnitude = 4503599627370496.0;  // 2^52
-
-// An upper bound, in float64, of the absolute values of the dim and of its parts, but for the operands of minima: the
-// bounds of those are added to `operands`, because a minimum may be much smaller, as min(h, 10^9) of a slice.
-Expr magnitude(const Dim& d, std::vector<Expr>& operands) {
-  Expr sum = tensor::literal(dtype::f64, 0.0);
-  for (const Dim::Term& term : d.terms()) {
-    Expr product = tensor::literal(dtype::f64, std::abs(static_cast<double>(term.coefficient)));
-    for (const auto& atom : term.atoms) {
-      Expr factor;
-      if (atom->kind == DimAtom::Kind::symbol) {
-        factor = tensor::cast(dtype::f64, tensor::symbol_var(atom->symbol));
-      } else {
-        const Expr a = magnitude(atom->args[0], operands), b = magnitude(atom->args[1], operands);
-        const bool are_natural = provably_le(0, atom->args[0]) && provably_le(0, atom->args[1]);
-        if (atom->kind == DimAtom::Kind::min && are_natural) {
-          operands.insert(operands.end(), {a, b});
-          factor = tensor::min(a, b);
-        } else {  // no larger than the sum of its arguments
-          factor = tensor::literal(dtype::f64, 1.0) + a + b;
-        }
-      }
-      product = product * factor;
-    }
-    sum = sum + product;
-  }
-  return sum;
-}
-
 class EntrySizesBuilder {
  public:
   explicit EntrySizesBuilder(const Program& program) : program_(program) {}
@@ -52,10 +22,8 @@ class EntrySizesBuilder {
     for (const InputDim& d : program_.dims) size(d);
     for (const Step& s : program_.entry.steps) result_.steps.steps.push_back(s);
     for (const Symbol& s : program_.input_sizes) result_.symbols.push_back(scalar_of(s));
-    for (const Dim& d : program_.checked_sizes) {
-      require_small(d);
-      require(Expr(0) <= Expr(d));
-    }
+    for (const Dim& d : program_.checked_sizes)
+      for (const Expr& condition : conditions_of_size(d)) require(condition);
     for_each_function(program_, [&](const Function& f) {
       for (const Value& v : f.values) check_size(v);
     });
@@ -98,14 +66,7 @@ class EntrySizesBuilder {
     const auto bound = size.upper_bound();
     if ((bound && *bound <= limit) || std::ranges::count(checked_, std::pair(size, limit))) return;
     checked_.emplace_back(size, limit);
-    require_small(size, limit);
-  }
-
-  void require_small(const Dim& d, int64_t limit = tensor::max_elements) {
-    std::vector<Expr> bounds;
-    bounds.push_back(magnitude(d, bounds));
-    for (const Expr& bound : bounds) require(bound <= tensor::literal(dtype::f64, largest_magnitude));
-    require(Expr(d) <= Expr(limit));
+    for (const Expr& condition : conditions_of_small_size(size, limit)) require(condition);
   }
 
   // The arenas of its callees must have been laid out before.
@@ -114,7 +75,8 @@ class EntrySizesBuilder {
     Expr arena_bytes = Expr(plan.arena_bytes);
     for (const StackedBlock& block : plan.blocks) {
       begins.push_back(compute(tensor::make_var("offset"), offset_of(block, ends)));
-      const Expr bytes = block.function < 0 ? Expr(block.bytes) : result_.arenas[static_cast<size_t>(block.function)];
+      Expr bytes = block.function < 0 ? Expr(block.bytes) : result_.arenas[static_cast<size_t>(block.function)];
+      if (block.function < 0 && !provably_le(0, block.bytes)) bytes = tensor::max(Expr(0), bytes);
       ends.push_back(compute(tensor::make_var("end"), begins.back() + bytes));
       arena_bytes = ends.size() == 1 ? ends.back() : tensor::max(arena_bytes, ends.back());
     }

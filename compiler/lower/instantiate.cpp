@@ -32,9 +32,10 @@ class Instantiation {
   tensor::Expr expr(const tensor::Expr& e) const { return e ? tensor::simplify(tensor::substitute(e, values_)) : e; }
 
  private:
+  // A value of negative size, which only steps after a violated requirement would use, has no elements.
   Value value(Value v) const {
-    for (Dim& d : v.shape) d = number(d);
-    v.bytes = number(v.bytes);
+    for (Dim& d : v.shape) d = size(d);
+    v.bytes = size(v.bytes);
     v.base_offset = number(v.base_offset);
     v.begin = expr(v.begin);
     return v;
@@ -44,6 +45,10 @@ class Instantiation {
     for (const Step& step : from.steps)
       to.steps.push_back(std::visit([&](const auto& s) { return Step(instantiate(s)); }, step));
     return to;
+  }
+  Dim size(const Dim& d) const {
+    const Dim n = number(d);
+    return n.is_constant() && n.value() < 0 ? Dim(0) : n;
   }
   Dim number(const Dim& d) const { return d.is_constant() ? d : d.substitute(numbers_); }
   Invoke instantiate(Invoke s) const {
@@ -76,12 +81,16 @@ class Instantiation {
 
 namespace {
 
-bool is_size(const Dim& d, const std::map<std::string, int64_t>& symbols) {
+bool is_small(const Dim& d, const std::map<std::string, int64_t>& symbols) {
   const auto size = d.evaluate(symbols);
-  return size && *size >= 0 && *size <= tensor::max_elements;
+  return size && *size <= tensor::max_elements;
 }
 
-// Whether all values have a size.
+bool is_size(const Dim& d, const std::map<std::string, int64_t>& symbols) {
+  return is_small(d, symbols) && *d.evaluate(symbols) >= 0;
+}
+
+// Whether no value is too large.
 bool fits(const Program& program, const std::map<std::string, int64_t>& given) {
   const auto symbols = with_largest_data_sizes(program, given);
   auto fits_target = [&](const Dim& bytes) {
@@ -91,8 +100,8 @@ bool fits(const Program& program, const std::map<std::string, int64_t>& given) {
   bool all = true;
   for_each_function(program, [&](const Function& f) {
     for (const Value& v : f.values)
-      all = all && is_size(product(v.shape), symbols) && fits_target(v.bytes) &&
-            std::ranges::all_of(v.shape, [&](const Dim& d) { return is_size(d, symbols); });
+      all = all && is_small(product(v.shape), symbols) && fits_target(v.bytes) &&
+            std::ranges::all_of(v.shape, [&](const Dim& d) { return is_small(d, symbols); });
   });
   return all;
 }

@@ -5,6 +5,7 @@
 #include "lower/largest_size.h"
 #include "lower/lowerer.h"
 #include "lower/remove_unused.h"
+#include "lower/size_conditions.h"
 #include "lower/verify.h"
 #include "relay/input_dims.h"
 #include "relay/operator.h"
@@ -31,7 +32,6 @@ Lowerer::Lowerer(const relay::Module& module, const std::vector<tensor::Machine>
 
 Program Lowerer::run() {
   program_.dims = relay::input_dims(module_);
-  program_.checked_sizes = module_.checked_sizes;
   for (const InputDim& d : program_.dims)
     ranges_[scalar_of(d.symbol)] = {d.symbol.low, std::min(d.symbol.high, tensor::max_elements)};
   program_.threads = options_.threads;
@@ -249,7 +249,6 @@ Lowerer::Operand Lowerer::lower_block(const Block& block, Environment env, Regio
 }
 
 Lowerer::Operand Lowerer::lower_binding(const Binding& b, const Environment& env, Region& region) {
-  if (!program_.data_sizes.empty() || !program_.input_sizes.empty()) require_sizes(b.var->type, region);
   return std::visit(overloaded{
                         [&](const relay::CallTensor& x) { return call_tensor(b, x, env, region); },
                         [&](const relay::Call& x) { return call(b, x, env, region); },
@@ -272,6 +271,10 @@ Lowerer::Operand Lowerer::lower_binding(const Binding& b, const Environment& env
                         [&](const relay::RefWrite&) -> Operand { unsupported(b.location, "a reference"); },
                         [&](const relay::MatchCast& x) { return match_cast(b, x, env, region); },
                         [&](const relay::DefineSizes& x) { return define_sizes(b, x, env, region); },
+                        [&](const relay::RequireSizes& x) {
+                          for (const Dim& d : in_program(x.sizes)) require_size(d, region);
+                          return Operand{.is_tuple = true};
+                        },
                     },
                     b.op);
 }
@@ -339,21 +342,17 @@ Lowerer::Operand Lowerer::define_sizes(const Binding& b, const relay::DefineSize
   return {.is_tuple = true};
 }
 
-void Lowerer::require_sizes(const relay::Type& type, Region& region) {
-  relay::for_each_field(type, [&](const relay::Type& field) {
-    const auto* t = relay::as<relay::TensorType>(field);
-    if (!t || is_static(t->shape)) return;
-    for (const Dim& d : in_program(t->shape)) {
-      if (provably_le(0, d)) continue;
-      const bool depends_on_data = !(largest_size(program_, d) == d);
-      const bool depends_on_inputs = std::ranges::any_of(
-          d.symbols(), [&](const Symbol& s) { return std::ranges::count(program_.input_sizes, s) > 0; });
-      if (depends_on_data)
-        require(tensor::Expr(0) <= tensor::Expr(d), tensor::Status::dimension_out_of_range, region);
-      else if (depends_on_inputs && !std::ranges::count(program_.checked_sizes, d))
-        program_.checked_sizes.push_back(d);
-    }
-  });
+void Lowerer::require_size(const Dim& size, Region& region) {
+  const std::vector<Symbol> given = entry_symbols(program_);
+  const bool is_given =
+      std::ranges::all_of(size.symbols(), [&](const Symbol& s) { return std::ranges::count(given, s) > 0; });
+  if (is_given && &region == &program_.body) {
+    std::vector<Dim>& sizes = program_.name.empty() ? program_.checked_sizes : state_.required_sizes;
+    if (!std::ranges::count(sizes, size)) sizes.push_back(size);
+    return;
+  }
+  for (const tensor::Expr& condition : conditions_of_size(size))
+    require(condition, tensor::Status::dimension_out_of_range, region);
 }
 
 Lowerer::Operand Lowerer::call(const Binding& b, const relay::Call& x, const Environment& env, Region& region) {

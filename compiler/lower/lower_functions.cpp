@@ -34,9 +34,6 @@ Lowerer::Operand Lowerer::call_global(const Binding& b, const relay::Call& x, co
   }
   std::map<std::string, Dim> sizes = relay::sizes_at_call(relay::dim_pairs(module_, f, x.args));
   for (auto& [symbol, size] : sizes) size = size.substitute(state_.sizes);
-  for (const auto& [symbol, size] : relay::unproved_lower_bounds(f, sizes))
-    if (depends_on_data(size))  // those that the inputs give are checked before the run
-      require(tensor::Expr(symbol.low) <= tensor::Expr(size), tensor::Status::dimension_out_of_range, region);
   Operand result;
   if (shared_functions_.contains(specialization_of(callee, x.args)) &&
       std::ranges::all_of(args, [&](const Operand& o) { return can_be_passed(o); })) {
@@ -86,6 +83,7 @@ Lowerer::Operand Lowerer::call_function(const Binding& b, const std::string& cal
   if (known == instances_.end()) known = instances_.emplace(key, lower_function(callee, args, std::move(sizes))).first;
   const Instance& instance = known->second;
   step.function = instance.function;
+  for (const Dim& d : instance.required_sizes) require_size(d, region);
   std::vector<Operand> results;
   for (const Value& v : instance.results)
     results.push_back({.value = new_value(v.name, {v.shape, v.type}, Storage::temporary)});
@@ -104,7 +102,10 @@ Lowerer::Instance Lowerer::lower_function(const std::string& callee, const std::
   Environment env;
   for (size_t k = 0; k < args.size(); ++k)
     env[f.params[k]->id] = formal(f.params[k]->type, f.params[k]->name, args[k], caller);
-  Instance instance{.function = 0, .result = lower_block(f.body, env, program_.body, f.location), .results = {}};
+  Instance instance{.function = 0,
+                    .result = lower_block(f.body, env, program_.body, f.location),
+                    .results = {},
+                    .required_sizes = {}};
   std::vector<Operand> results;
   flatten(instance.result, results, f.location);
   for (size_t k = 0; k < results.size(); ++k) {
@@ -114,6 +115,7 @@ Lowerer::Instance Lowerer::lower_function(const std::string& callee, const std::
   }
   in_place_concat(program_, state_.concat_calls);
   instance.function = static_cast<int>(program_.functions.size());
+  instance.required_sizes = std::move(state_.required_sizes);
   state_ = std::move(outer);
   Function own = std::exchange(static_cast<Function&>(program_), std::move(caller));
   program_.functions.push_back(std::move(own));

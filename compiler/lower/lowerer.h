@@ -103,8 +103,8 @@ class Lowerer {
   // depends on other scalars.
   tensor::Var add_input_size(const Symbol&, const tensor::Expr& value, const Dim& most);
   Operand define_sizes(const relay::Binding&, const relay::DefineSizes&, const Environment&, Region&);
-  // Requires that the data-dependent sizes of a result are not negative.
-  void require_sizes(const relay::Type&, Region&);
+  // Requires that the size is in [0, 2^40]: before the run, if it is known there and the region always runs.
+  void require_size(const Dim&, Region&);
   Operand call(const relay::Binding&, const relay::Call&, const Environment&, Region&);
 
   // ---- calls of global functions
@@ -112,8 +112,9 @@ class Lowerer {
   // operands.
   struct Instance {
     int function;
-    Operand result;              // the structure of the result
-    std::vector<Value> results;  // the types, shapes and names of its tensors, in order
+    Operand result;                   // the structure of the result
+    std::vector<Value> results;       // the types, shapes and names of its tensors, in order
+    std::vector<Dim> required_sizes;  // which every caller has to require
   };
   Operand call_global(const relay::Binding&, const relay::Call&, const std::string& callee, const Environment&,
                       Region&);
@@ -218,6 +219,7 @@ class Lowerer {
     std::set<ValueId> defined_by_slices = {};  // uninitialized values of which a loop writes all slices
     std::map<int, ValueId> updates = {};       // results of in-place slice updates: variable -> carried value
     Direction direction = {};                  // of the innermost loop around the current region
+    std::vector<Dim> required_sizes = {};      // known before the run; of the function's region, not of nested ones
   };
 
   Program program_;  // holds the values and steps of the function being lowered

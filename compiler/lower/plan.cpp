@@ -129,7 +129,7 @@ class Planner {
       auto bound = bytes.upper_bound();
       if (bound && *bound > largest_bound) bound = std::nullopt;
       bounded_ &= bound.has_value();
-      const LiveBuffer self{bound ? *bound : 0, range.first, range.last + 1, value.alignment};
+      const LiveBuffer self{std::max<int64_t>(bound.value_or(0), 0), range.first, range.last + 1, value.alignment};
       const auto [it, fresh] = by_owner.emplace(in_place.owner(static_cast<ValueId>(v)), Chain{bytes, self});
       LiveBuffer& chain = it->second.buffer;
       chain.lower = std::min(chain.lower, self.lower);

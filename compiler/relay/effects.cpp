@@ -210,7 +210,8 @@ Effects EffectAnalysis::of(const Operation& op) {
                  [](const RefRead&) { return Effects{.reads_refs = true}; },
                  [](const RefWrite&) { return Effects{.writes_refs = true}; },
                  [](const MatchCast&) { return Effects{.may_fail = true}; },
-                 [](const DefineSizes&) { return Effects{.may_fail = true}; }, [](const auto&) { return Effects{}; }},
+                 [](const DefineSizes&) { return Effects{.may_fail = true}; },
+                 [](const RequireSizes&) { return Effects{.may_fail = true}; }, [](const auto&) { return Effects{}; }},
       op);
 }
 

@@ -45,8 +45,9 @@ class Assignment {
     for (const Binding& binding : b.bindings) {
       bind(slots, binding.var);
       for_each_atom(binding.op, use);
-      slots.has_symbols |=
-          std::holds_alternative<MatchCast>(binding.op) || std::holds_alternative<DefineSizes>(binding.op);
+      slots.has_symbols |= std::holds_alternative<MatchCast>(binding.op) ||
+                           std::holds_alternative<DefineSizes>(binding.op) ||
+                           std::holds_alternative<RequireSizes>(binding.op);
       if (const Match* match = std::get_if<Match>(&binding.op))
         for (const Clause& c : match->clauses) bind(slots, c.pattern);
       if (const MakeFunction* closure = std::get_if<MakeFunction>(&binding.op)) {

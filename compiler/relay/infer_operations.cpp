@@ -179,6 +179,8 @@ Type Inference::infer(Binding& binding, DefineSizes& op) {
                                          : mismatch(binding.location, "the operand of define_sizes", expected, found);
 }
 
+Type Inference::infer(Binding&, RequireSizes&) { return tuple_type({}); }
+
 Type Inference::infer(Binding& binding, Alias& op) { return type_of(op.value, binding.location); }
 
 // ---- patterns, joins ------------------------------------------------------------------------------------------------

@@ -53,6 +53,7 @@ class Inference {
   Type infer(Binding&, RefWrite&);
   Type infer(Binding&, MatchCast&);
   Type infer(Binding&, DefineSizes&);
+  Type infer(Binding&, RequireSizes&);
   Type infer(Binding&, Alias&);
 
   Type open_sizes(const Type&);

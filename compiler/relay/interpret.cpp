@@ -79,7 +79,6 @@ class Machine {
 
   Value run(std::span<const Value> args) {
     const Function& main = module_.functions.at("main");
-    check_sizes(main, args);
     enter(*as<ClosureValue>(globals_.at("main")), globals_.at("main"), {args.begin(), args.end()}, main.location);
     while (!result_) {
       Cursor& c = cursors_.back();
@@ -99,18 +98,6 @@ class Machine {
 
  private:
   // ---- control
-
-  // Sizes that the caller must keep in bounds.
-  void check_sizes(const Function& main, std::span<const Value> args) const {
-    if (module_.checked_sizes.empty()) return;
-    ActualSizes sizes;
-    for (size_t k = 0; k < args.size() && k < main.params.size(); ++k) {
-      const TensorType* t = as<TensorType>(main.params[k]->type);
-      if (const Constant* c = as<Constant>(args[k]); t && c) sizes.match(*t, c->shape());
-    }
-    for (const Dim& d : module_.checked_sizes)
-      if (sizes.value_of(d).value_or(0) < 0) throw Stopped{tensor::Status::dimension_out_of_range};
-  }
 
   // Whether the current operation is in tail position: the last one of its block, with the block's value.
   bool in_tail_position() const {
@@ -412,6 +399,14 @@ class Machine {
       const auto most = sizes.value_of(op.most[k]);
       if (most && size > *most) throw Stopped{tensor::Status::capacity_exceeded};
       if (!sizes.define(op.symbols[k], size)) throw Stopped{tensor::Status::dimension_out_of_range};
+    }
+    done(make_value(TupleValue{}));
+  }
+
+  void evaluate(const Binding&, const RequireSizes& op) {
+    for (const Dim& d : op.sizes) {
+      const auto size = activations_.back().own_sizes->sizes.value_of(d);
+      if (!size || *size < 0 || *size > tensor::max_elements) throw Stopped{tensor::Status::dimension_out_of_range};
     }
     done(make_value(TupleValue{}));
   }

@@ -140,13 +140,17 @@ struct DefineSizes {
   std::vector<Symbol> symbols;
   std::vector<Dim> most;  // upper bounds, one for each symbol, over sizes defined before
 };
+// Ends the run with dimension_out_of_range unless each size is in [0, 2^40]. The value of the operation is ().
+struct RequireSizes {
+  std::vector<Dim> sizes;
+};
 // The value of an atom under another name: `let %y = %x`. Left by parsing, removed by simplification.
 struct Alias {
   Atom value;
 };
 
 using Operation = std::variant<Call, CallTensor, MakeTuple, Project, If, Match, MakeFunction, RefCreate, RefRead,
-                               RefWrite, MatchCast, DefineSizes, Alias>;
+                               RefWrite, MatchCast, DefineSizes, RequireSizes, Alias>;
 
 struct Binding {
   Var var;
@@ -200,8 +204,6 @@ struct Module {
   // The sizes that the caller gives, in order of appearance in the types of @main's parameters. Importers fill it;
   // relay/input_dims.h derives it for modules from elsewhere.
   std::vector<InputDim> dims;
-  // Sizes that must be in [0, 2^40]: a run with another value is refused. lower/check_module.h finds them.
-  std::vector<Dim> checked_sizes;
 
   int next_id = 1;  // for fresh variables
   Var fresh(std::string name, Type type = nullptr) {

@@ -364,6 +364,7 @@ class Printer {
     atom(op.value);
     out_ += fmt::format(", {}, {})", str(symbols), str(op.most));
   }
+  void write(const RequireSizes& op) { out_ += fmt::format("require_sizes({})", str(op.sizes)); }
   void write(const Alias& op) { atom(op.value); }
 
   void unary(const char* name, const Atom& a) {

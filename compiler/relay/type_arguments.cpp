@@ -82,17 +82,21 @@ std::map<std::string, Dim> sizes_at_call(const std::vector<DimPair>& pairs) {
   return sizes;
 }
 
-std::vector<SymbolValue> unproved_lower_bounds(const Function& callee, const std::map<std::string, Dim>& values) {
-  std::map<std::string, SymbolValue> found;
-  for (const Var& p : callee.params)
+std::vector<Dim> distances_from_lower_bounds(const Module& module, const GlobalRef& callee,
+                                             const std::vector<Atom>& args) {
+  const auto f = module.functions.find(callee.name);
+  if (f == module.functions.end()) return {};
+  const std::map<std::string, Dim> values = sizes_at_call(dim_pairs(module, f->second, args));
+  std::map<std::string, Dim> found;
+  for (const Var& p : f->second.params)
     for_each_symbol(p->type, [&](const Symbol& s) {
       const auto value = values.find(s.name);
       if (value != values.end() && !provably_le(s.low, value->second))
-        found.try_emplace(s.name, SymbolValue{s, value->second});
+        found.emplace(s.name, value->second - Dim(s.low));
     });
-  std::vector<SymbolValue> list;
-  for (auto& [name, entry] : found) list.push_back(std::move(entry));
-  return list;
+  std::vector<Dim> distances;
+  for (auto& [name, distance] : found) distances.push_back(std::move(distance));
+  return distances;
 }
 
 Type substitute(const Type& type, const std::map<std::string, Dim>& sizes) {

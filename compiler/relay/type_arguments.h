@@ -28,14 +28,9 @@ std::vector<DimPair> dim_pairs(const Module&, const Function& callee, const std:
 // The values of the callee's symbols that the arguments determine; all symbols of the parameters are the callee's.
 std::map<std::string, Dim> sizes_at_call(const std::vector<DimPair>&);
 
-struct SymbolValue {
-  Symbol symbol;
-  Dim value;
-};
-
-// The symbols of the callee's parameters whose values are not proved to be at least their lower bounds, on which the
-// simplifications of its body rely: compiled code has to check them.
-std::vector<SymbolValue> unproved_lower_bounds(const Function& callee, const std::map<std::string, Dim>& values);
+// The distances of the values of the callee's symbols from their lower bounds, those that are not proved to be at least
+// 0. The simplifications of the callee's body rely on the bounds, so that the caller has to require them.
+std::vector<Dim> distances_from_lower_bounds(const Module&, const GlobalRef& callee, const std::vector<Atom>& args);
 
 // The type with the given sizes in place of symbols.
 Type substitute(const Type&, const std::map<std::string, Dim>& sizes);

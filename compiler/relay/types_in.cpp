@@ -45,6 +45,8 @@ void for_each_dim(const Block& block, const std::function<void(const Dim&)>& vis
       for (const auto& [key, value] : call->attrs) for_each_dim(value, visit);
     if (const DefineSizes* sizes = std::get_if<DefineSizes>(&b.op))
       for (const Dim& d : sizes->most) visit(d);
+    if (const RequireSizes* required = std::get_if<RequireSizes>(&b.op))
+      for (const Dim& d : required->sizes) visit(d);
     for_each_block(b.op, [&](const Block& inner) { for_each_dim(inner, visit); });
   }
 }
@@ -73,6 +75,8 @@ static void substitute_in_operations(Block& block, const std::map<std::string, D
         s = renamed[0];
       }
     }
+    if (RequireSizes* required = std::get_if<RequireSizes>(&b.op))
+      for (Dim& d : required->sizes) d = d.substitute(sizes);
     for_each_block(b.op, [&](Block& inner) { substitute_in_operations(inner, sizes); });
   }
 }

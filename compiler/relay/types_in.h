@@ -14,11 +14,12 @@ namespace dlcc::relay {
 void for_each_type(Function&, const std::function<void(Type&)>& visit);
 void for_each_type(Block&, const std::function<void(Type&)>& visit);
 
-// Calls `visit` for every dimension that is named in the block apart from types: in attributes and in bounds of sizes.
+// Calls `visit` for every dimension that is named in the block apart from types: in attributes, bounds of sizes
+// and required sizes.
 void for_each_dim(const Block&, const std::function<void(const Dim&)>& visit);
 
-// Puts sizes in place of symbols, in types, attributes, and definitions and bounds of sizes. A symbol that define_sizes
-// defines must become another symbol.
+// Puts sizes in place of symbols, in types, attributes, definitions and bounds of sizes, and required sizes. A symbol
+// that define_sizes defines must become another symbol.
 void substitute_sizes(Block&, const std::map<std::string, Dim>& sizes);
 
 // A copy with fresh variables. `renamed` is that of clone() and gets the parameters, too.

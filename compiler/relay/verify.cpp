@@ -208,18 +208,19 @@ class Verifier {
     if (const Match* match = std::get_if<Match>(&b.op)) return check(b, *match);
     if (const MakeFunction* closure = std::get_if<MakeFunction>(&b.op)) return function(*closure->function);
     for_each_block(b.op, [&](const Block& inner) { block(inner, b.location); });
-    std::visit(overloaded{[&](const Call& o) { check(b, o); }, [&](const CallTensor& o) { check(b, o); },
-                          [&](const MakeTuple& o) {
-                            std::vector<Type> fields;
-                            for (const Atom& a : o.fields) fields.push_back(type_of_value(a));
-                            if (std::ranges::all_of(fields, [](const Type& t) { return t != nullptr; }))
-                              expect_type(b, tuple_type(std::move(fields)));
-                          },
-                          [&](const Project& o) { check(b, o); },
-                          [&](const Alias& o) { expect_type(b, type_of_value(o.value)); },
-                          [&](const MatchCast& o) { expect_type(b, o.type); },
-                          [&](const DefineSizes& o) { check(b, o); }, [](const auto&) {}},
-               b.op);
+    std::visit(
+        overloaded{[&](const Call& o) { check(b, o); }, [&](const CallTensor& o) { check(b, o); },
+                   [&](const MakeTuple& o) {
+                     std::vector<Type> fields;
+                     for (const Atom& a : o.fields) fields.push_back(type_of_value(a));
+                     if (std::ranges::all_of(fields, [](const Type& t) { return t != nullptr; }))
+                       expect_type(b, tuple_type(std::move(fields)));
+                   },
+                   [&](const Project& o) { check(b, o); },
+                   [&](const Alias& o) { expect_type(b, type_of_value(o.value)); },
+                   [&](const MatchCast& o) { expect_type(b, o.type); }, [&](const DefineSizes& o) { check(b, o); },
+                   [&](const RequireSizes&) { expect_type(b, tuple_type({})); }, [](const auto&) {}},
+        b.op);
   }
 
   static bool nested_blocks_exist(const Operation& op) {

@@ -32,7 +32,8 @@ void atoms(Op& operation, Visit& visit) {
           visit(op.ref);
           visit(op.value);
         } else {
-          static_assert(std::is_same_v<T, MakeFunction>, "an operation is not visited");
+          static_assert(std::is_same_v<T, MakeFunction> || std::is_same_v<T, RequireSizes>,
+                        "an operation is not visited");
         }
       },
       operation);

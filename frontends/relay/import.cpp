@@ -96,6 +96,8 @@ class Sizes {
       if (MatchCast* cast = std::get_if<MatchCast>(&b.op)) apply(cast->type);
       if (DefineSizes* sizes = std::get_if<DefineSizes>(&b.op))
         for (Dim& d : sizes->most) d = d.substitute(sizes_);
+      if (RequireSizes* required = std::get_if<RequireSizes>(&b.op))
+        for (Dim& d : required->sizes) d = d.substitute(sizes_);
       if (Match* match = std::get_if<Match>(&b.op))
         for (Clause& c : match->clauses) apply(c.pattern);
       if (MakeFunction* closure = std::get_if<MakeFunction>(&b.op))

@@ -319,6 +319,7 @@ Parser::Value Parser::primary_word(const Token& t) {
   if (t.word("call_tensor")) return call_tensor(where);
   if (t.word("match_cast")) return match_cast(where);
   if (t.word("define_sizes")) return define_sizes(where);
+  if (t.word("require_sizes")) return require_sizes(where);
   return named(t);
 }
 

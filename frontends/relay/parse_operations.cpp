@@ -1,4 +1,5 @@
-// Parses operations that have a form of their own: if, tuples, call_tensor, match_cast, define_sizes.
+// Parses operations that have a form of their own: if, tuples, call_tensor, match_cast, define_sizes,
+// require_sizes.
 #include "frontends/relay/parser.h"
 
 namespace dlcc::frontends::relay_text {
@@ -80,6 +81,15 @@ Parser::Value Parser::define_sizes(const SourceLocation& where) {
   expect(",", "the symbols");
   dims([&] { op.most.push_back(dim()); });
   expect(")", "the bounds");
+  return {Operation(std::move(op)), where};
+}
+
+// require_sizes((n - 4, 2 * m))
+Parser::Value Parser::require_sizes(const SourceLocation& where) {
+  RequireSizes op;
+  if (!expect("(", "require_sizes") || !expect("(", "require_sizes")) return {nothing(), where};
+  list(")", [&] { op.sizes.push_back(dim()); });
+  expect(")", "the sizes");
   return {Operation(std::move(op)), where};
 }
 

@@ -108,6 +108,7 @@ class Parser {
   Value call_tensor(const SourceLocation&);
   Value match_cast(const SourceLocation&);
   Value define_sizes(const SourceLocation&);
+  Value require_sizes(const SourceLocation&);
   Value meta_constant(const SourceLocation&);
   bool at_attributes();
   bool at_meta_attributes();

@@ -6,8 +6,8 @@
 // the module refers to once; and local functions whose only use is a call. Callees come first, so that what is inlined
 // has been inlined into. A function that calls itself stays, and so does @main. In a copy of a generic function, the
 // types of the call replace its type variables. Sizes of the arguments replace the symbols of the parameters, and new
-// symbols those that the body defines; a local function with symbols in its types stays. Functions that nothing calls
-// any more are left to eliminate-dead-code.
+// symbols those that the body defines; lower bounds of the symbols that are not proved are required first. A local
+// function with symbols in its types stays. Functions that nothing calls any more are left to eliminate-dead-code.
 #include <algorithm>
 #include <set>
 
@@ -107,15 +107,7 @@ class Inliner {
     }
     const GlobalRef* global = std::get_if<GlobalRef>(&call.callee);
     if (!global || !may_inline_.contains(global->name)) return nullptr;
-    const Function& callee = module_.functions.at(global->name);
-    return may_violate_bounds(callee, call) ? nullptr : &callee;
-  }
-
-  // Whether a data-dependent size may be out of the bounds of the callee's symbol: lowering checks it at the call.
-  bool may_violate_bounds(const Function& callee, const Call& call) const {
-    const auto sizes = sizes_at_call(dim_pairs(module_, callee, call.args));
-    return std::ranges::any_of(unproved_lower_bounds(callee, sizes),
-                               [](const SymbolValue& size) { return is_data_dependent(size.value); });
+    return &module_.functions.at(global->name);
   }
 
   void inline_call(const Function& callee, const Call& call, const Binding& b, std::vector<Binding>& out) {
@@ -128,9 +120,12 @@ class Inliner {
     }
     find_type_arguments(callee.result_type, b.var->type, types);
     Block body = clone(module_, callee.body, renamed);
-    for_each_type(body, [&](Type& type) { type = with_arguments(type, types); });
-    if (std::holds_alternative<GlobalRef>(call.callee))
+    if (const GlobalRef* global = std::get_if<GlobalRef>(&call.callee)) {
       substitute_sizes(body, sizes_of(callee, call, b.var->type, body));
+      if (auto distances = distances_from_lower_bounds(module_, *global, call.args); !distances.empty())
+        out.push_back({module_.fresh("sizes", tuple_type({})), RequireSizes{std::move(distances)}, b.location});
+    }
+    for_each_type(body, [&](Type& type) { type = with_arguments(type, types); });
     std::ranges::move(body.bindings, std::back_inserter(out));
     known_.add(b.var, std::move(body.result));
   }

@@ -64,34 +64,4 @@ TEST_CASE("sizes that do not follow from those of the inputs are refused, in tup
         std::string::npos);
 }
 
-TEST_CASE("the sizes that a run must check are those that may be invalid") {
-  auto sizes = [](const std::string& result, std::string dims, const std::string& functions = "") {
-    Diagnostics d;
-    frontends::ImportOptions options{.dims = {{"h", {}}, {"n", {}}}, .file = "m.rly"};
-    options.dims["n"].low = 0;
-    auto module = frontends::import_relay(
-        functions + "def @main(%x: Tensor[(n, 3, h, 9), float32], %w: Tensor[(2, 3, 5, 5), float32]) { " + result +
-            " }",
-        options, d);
-    REQUIRE_MESSAGE(module, d.str());
-    CHECK_MESSAGE(str(sizes_to_check(*module)) == dims, result);
-  };
-  sizes("nn.relu(%x)", "()");
-  sizes("nn.conv2d(%x, %w)", "(h - 5)");
-  sizes("nn.conv2d(%x, %w, strides=[2, 2], padding=[1, 1])", "(floor_div(h + 1, 2) - 2)");
-  sizes("nn.conv2d(%x, %w, padding=[2, 2])", "()");
-  sizes("nn.max_pool2d(%x, pool_size=[3, 3])", "(h - 3)");
-  sizes("nn.avg_pool2d(%x, pool_size=[3, 3], strides=[2, 2], ceil_mode=True)", "(floor_div(h, 2) - 1)");
-  sizes("nn.global_avg_pool2d(%x)", "()");
-  sizes("nn.global_max_pool2d(transpose(%x, axes=[1, 2, 0, 3]))", "(n - 1)");
-  sizes("argmax(%x, axis=[0])", "(n - 1)");
-  sizes("argmin(%x, axis=[1])", "()");
-  const std::string functions =  // their sizes are those of the operands; k is at least 1, as any size by default
-      "def @g(%y: Tensor[(k, 3, h, 9), float32], %w: Tensor[(2, 3, 5, 5), float32]) { nn.conv2d(%y, %w) }\n"
-      "def @f(%y: Tensor[(h, 3, k, 9), float32], %w: Tensor[(2, 3, 5, 5), float32]) { @g(%y, %w) }\n";
-  sizes("@f(%x, %w)", "(n - 1, h - 4, h - 5)", functions);
-  sizes("(@f(%x, %w), @g(%x, %w), @g(nn.max_pool2d(%x, pool_size=[1, 1], strides=[2, 1]), %w))",
-        "(n - 1, h - 4, floor_div(h + 1, 2), floor_div(h + 1, 2) - 4, h - 5, floor_div(h + 1, 2) - 5)", functions);
-}
-
 }  // namespace dlcc::lower

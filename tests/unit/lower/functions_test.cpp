@@ -4,8 +4,11 @@
 
 #include <algorithm>
 
+#include "lower/check_plan.h"
+#include "lower/plan.h"
 #include "lower/steps.h"
 #include "lower/verify.h"
+#include "lower/walk.h"
 #include "lowering.h"
 #include "program_builder.h"
 #include "relay/shared_calls.h"
@@ -134,6 +137,36 @@ TEST_CASE("functions in loops and branches, with scalars at the call") {
 TEST_CASE("a violated requirement in a function ends the run with its status") {
   lowered(function("f", large, "Tensor[(4, 6), float32]", ", %at: Tensor[(1), int64]", "take(%x, %at + 7i64, axis=0)") +
           "def @main(%x: Tensor[(4, 6), float32], %at: Tensor[(1), int64]) { (@f(%x, %at), @f(%x + 1f, %at)) }");
+}
+
+TEST_CASE("sizes that a function requires are checked before the run, or in the arm that calls it") {
+  const std::string image = "Tensor[(1, 1, h, 4), float32]";
+  const std::string f = function("f", large, image, "", "nn.max_pool2d(%x, pool_size=[5, 1])");
+  auto program = [&](const std::string& main) {
+    Diagnostics d;
+    auto module = frontends::import_relay(f + "def @main(%x: " + image + ", %c: bool) { " + main + " }", {}, d);
+    REQUIRE_MESSAGE(module, d.str());
+    auto lowered = lower(after_passes(*module, {"require-sizes", "fuse"}), machines, {}, d);
+    REQUIRE_MESSAGE(lowered, d.str());
+    CHECK_MESSAGE(verify(*lowered, d), d.str());
+    CHECK(check_storage(*lowered, plan_storage(*lowered)) == "");
+    CHECK(lowered->functions.size() == 1);
+    return std::move(*lowered);
+  };
+  auto requirements_in = [](const Region& region) {
+    size_t count = 0;
+    for_each_step(region, [&](const Step& step) { count += std::holds_alternative<Require>(step); });
+    return count;
+  };
+  const Program always = program("@f(%x) + @f(exp(%x))");
+  CHECK(str(always.checked_sizes) == "(h - 5)");
+  CHECK(requirements_in(always.body) + requirements_in(always.functions[0].body) == 0);
+  const Program sometimes = program("if (%c) { @f(%x) + @f(exp(%x)) } else { full(0f, shape=[1, 1, h - 4, 4]) }");
+  CHECK(sometimes.checked_sizes.empty());
+  CHECK(requirements_in(sometimes.functions[0].body) == 0);
+  const auto& branch = std::get<std::shared_ptr<Branch>>(sometimes.body.steps.back());
+  CHECK(requirements_in(branch->then_region) > 0);
+  CHECK(requirements_in(branch->else_region) > 0);
 }
 
 TEST_CASE("calls with operands of data-dependent size are inlined") {

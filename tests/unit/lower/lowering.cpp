@@ -60,8 +60,9 @@ Program lowered(const std::string& text) {
   for (const relay::Var& p : module->functions.at("main").params) inputs.push_back(example(p->type));
   auto expected = relay::evaluate(*module, inputs, tensor::Precision::specified, d);
   REQUIRE_MESSAGE(expected, d.str());
-  auto program =
-      lower(after_passes(*module, {"define-sizes", "fuse", "eliminate-dead-code", "assign-layouts"}), machines, {}, d);
+  const auto passed =
+      after_passes(*module, {"define-sizes", "require-sizes", "fuse", "eliminate-dead-code", "assign-layouts"});
+  auto program = lower(passed, machines, {}, d);
   REQUIRE_MESSAGE(program, d.str());
   CHECK_MESSAGE(verify(*program, d), d.str());
   CHECK(check_storage(*program, plan_storage(*program)) == "");

@@ -369,40 +369,57 @@ TEST_CASE("the entry refuses values and arenas that are larger than an object of
   CHECK_FALSE(admits(entry, 32768, 16384));
 }
 
+// Compares the offsets and sizes of arenas that the entry computes with those of the plan's layout at the sizes.
+static void check_entry(const Program& program, const std::map<std::string, int64_t>& sizes) {
+  const StoragePlan plan = plan_storage(program);
+  const EntrySizes entry = entry_sizes(program, plan);
+  std::map<tensor::Var, Constant> scalars;
+  auto value = [&](const tensor::Expr& e) {
+    const tensor::CompiledScalar compiled(e);
+    std::vector<Constant> values;
+    for (const tensor::Var& v : compiled.variables()) values.push_back(scalars.at(v));
+    return compiled.value(values).integer_at(0);
+  };
+  for (size_t k = 0; k < program.dims.size(); ++k) {
+    const int64_t size = program.dims[k].multiple * sizes.at(program.dims[k].symbol.name);
+    scalars.emplace(entry.given[k], Constant::of<int64_t>(dtype::i64, {}, {size}));
+  }
+  for (const Step& step : entry.steps.steps) {
+    if (const auto* compute = std::get_if<Compute>(&step))
+      scalars.insert_or_assign(compute->result, Constant::of<int64_t>(dtype::i64, {}, {value(compute->value)}));
+    if (const auto* require = std::get_if<Require>(&step)) CHECK(value(require->condition) == 1);
+  }
+  for (size_t k = 0; k < program.dims.size(); ++k)
+    CHECK(value(entry.symbols[k]) == sizes.at(program.dims[k].symbol.name));
+  const StoragePlan layout = lay_out_arena(plan, sizes);
+  CHECK(value(entry.arenas.back()) == layout.arena_bytes);
+  auto check_blocks = [&](const FunctionPlan& own, const FunctionPlan& at, const std::vector<tensor::Expr>& blocks) {
+    for (size_t v = 0; v < own.block_of.size(); ++v)
+      if (own.block_of[v] >= 0) CHECK(value(blocks[own.block_of[v]]) == at.offsets[v]);
+    for (size_t c = 0; own.is_stacked() && c < own.workspaces.size(); ++c)
+      if (own.workspaces[c] >= 0) CHECK(value(blocks[own.workspaces[c]]) == at.workspaces[c]);
+  };
+  check_blocks(plan, layout, entry.blocks.back());
+  for (size_t f = 0; f < plan.functions.size(); ++f)
+    check_blocks(plan.functions[f], layout.functions[f], entry.blocks[f]);
+}
+
 TEST_CASE("the entry computes the offsets of the arena's layout") {
   std::vector<InputDim> dims = unbounded;
   dims[0].multiple = 4;
   uint32_t seed = 7;
   while (count_of_calls(random_program(seed, dims)) < 3) ++seed;
-  const Program program = random_program(seed, dims);
-  const StoragePlan plan = plan_storage(program);
-  const EntrySizes entry = entry_sizes(program, plan);
-  for (const auto& sizes : several_sizes) {
-    std::map<tensor::Var, Constant> scalars;
-    auto value = [&](const tensor::Expr& e) {
-      const tensor::CompiledScalar compiled(e);
-      std::vector<Constant> values;
-      for (const tensor::Var& v : compiled.variables()) values.push_back(scalars.at(v));
-      return compiled.value(values);
-    };
-    scalars.emplace(entry.given[0], Constant::of<int64_t>(dtype::i64, {}, {4 * sizes.at("n")}));
-    scalars.emplace(entry.given[1], Constant::of<int64_t>(dtype::i64, {}, {sizes.at("m")}));
-    for (const Step& step : entry.steps.steps) {
-      if (const auto* compute = std::get_if<Compute>(&step))
-        scalars.insert_or_assign(compute->result, value(compute->value));
-      if (const auto* require = std::get_if<Require>(&step)) CHECK(value(require->condition).integer_at(0) == 1);
-    }
-    CHECK(value(entry.symbols[0]).integer_at(0) == sizes.at("n"));
-    const StoragePlan layout = lay_out_arena(plan, sizes);
-    CHECK(value(entry.arenas.back()).integer_at(0) == layout.arena_bytes);
-    auto check_blocks = [&](const FunctionPlan& own, const FunctionPlan& at, const std::vector<tensor::Expr>& blocks) {
-      for (size_t v = 0; v < own.block_of.size(); ++v)
-        if (own.block_of[v] >= 0) CHECK(value(blocks[own.block_of[v]]).integer_at(0) == at.offsets[v]);
-      for (size_t c = 0; own.is_stacked() && c < own.workspaces.size(); ++c)
-        if (own.workspaces[c] >= 0) CHECK(value(blocks[own.workspaces[c]]).integer_at(0) == at.workspaces[c]);
-    };
-    check_blocks(plan, layout, entry.blocks.back());
-    for (size_t f = 0; f < plan.functions.size(); ++f)
-      check_blocks(plan.functions[f], layout.functions[f], entry.blocks[f]);
-  }
+  for (const auto& sizes : several_sizes) check_entry(random_program(seed, dims), sizes);
+}
+
+TEST_CASE("a value of an arm that has a negative size takes no memory") {
+  ProgramBuilder b;
+  b.program.dims = unbounded;
+  const ValueId x = b.input(1), first = b.temporary(1), second = b.temporary(1), y = b.output(1);
+  auto resize = [&](ValueId v, const Dim& size) { b.program.values[v].shape = {b.program.values[v].bytes = size}; };
+  resize(first, Dim::symbol(n) - Dim(4));
+  resize(second, Dim::symbol(m) * Dim(8));
+  for (Invoke call : {b.call({x}, {first}), b.call({first}, {second}), b.call({first, second}, {y})})
+    b.program.body.steps.push_back(call);
+  for (int64_t size : {1, 3, 4, 9}) check_entry(b.program, {{"n", size}, {"m", 2}});
 }

@@ -134,3 +134,46 @@ TEST_CASE("sizes computed from inputs within an arm") {
   })",
                 {{dtype::boolean, {}}, {dtype::f32, {8}}, {dtype::i64, {1}}});
 }
+
+TEST_CASE("a branch keeps sizes from an arm that they do not fit") {
+  const std::string symbolic = R"(def @main(%x: Tensor[(1, 2, h, w), float32]) {
+    let %rows = take(shape_of(%x, dtype="int64"), 2i64);
+    let %columns = take(shape_of(%x, dtype="int64"), 3i64);
+    let %pooled = if (logical_and(%rows >= 5i64, %columns >= 4i64)) {
+      sum(exp(nn.max_pool2d(%x, pool_size=[5, 4])), axis=[2, 3])
+    } else {
+      max(%x, axis=[2, 3])
+    };
+    nn.relu(%pooled)
+  })";
+  for (auto [height, width] : {std::pair<int64_t, int64_t>{1, 1}, {4, 9}, {9, 3}, {5, 4}, {30, 17}})
+    check_engines(symbolic, {{dtype::f32, {1, 2, height, width}}});
+  const std::string of_input = R"(def @main(%x: Tensor[(1, 1, 6, 3), float32], %n: Tensor[(1), int64]) {
+    let %one = full(0i64, shape=[1]);
+    let %image = strided_slice(%x, %one, %n + 1i64, full(1i64, shape=[1]), axes=[2]);
+    if (take(%n, 0i64) >= 3i64) { nn.avg_pool2d(%image, pool_size=[4, 2]) } else { %image }
+  })";
+  check_engines(of_input, {{dtype::f32, {1, 1, 6, 3}}, {dtype::i64, {1}}});
+}
+
+// Sums have elements also where their operands are empty, so that the engines compare statuses.
+TEST_CASE("an image without any window ends the run") {
+  check_engines(R"(def @main(%x: Tensor[(6, 3), float32], %n: Tensor[(1), int64]) {
+    sum(nn.max_pool2d(reshape(prefix(%x, %n), newshape=[1, 1, -1, 3]), pool_size=[3, 2]))
+  })",
+                {{dtype::f32, {6, 3}}, {dtype::i64, {1}}});
+  check_engines(R"(def @main(%x: Tensor[(6, 3), float32]) {
+    let %found = argwhere(%x);
+    let %rows = prefix(%found.0, %found.1);
+    (argmax(%rows, axis=[0]), sum(nn.max_pool1d(reshape(%rows, newshape=[1, -1, 2]), pool_size=[2])))
+  })",
+                {{dtype::f32, {6, 3}}});
+}
+
+TEST_CASE("a function relies on the lower bound of its size") {
+  check_engines(R"(def @first(%p: Tensor[(n), float32]) {
+    strided_slice(cumsum(%p, axis=0), begin=[0], end=[1], strides=[1])
+  }
+  def @main(%x: Tensor[(4), float32], %c: Tensor[(1), int64]) { @first(prefix(%x, %c)) })",
+                {{dtype::f32, {4}}, {dtype::i64, {1}}});
+}
