@@ -10,6 +10,7 @@ packages=(cmake ninja-build g++
   libprotobuf-dev protobuf-compiler libonnx-dev # reading ONNX: the schema is /usr/include/onnx/onnx.proto
   libcli11-dev libfmt-dev nlohmann-json3-dev    # command line, text, JSON
   libzip-dev                                    # archives of tensors
+  libmimalloc-dev                               # a fast malloc
   doctest-dev)
 if [ "${1:-}" = tests ]; then
   packages+=(python3                                                  # some test programs

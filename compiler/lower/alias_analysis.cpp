@@ -35,7 +35,7 @@ AliasAnalysis::AliasAnalysis(const Program& program, const Function& function, c
 
 void AliasAnalysis::check(ValueId v) {
   const Value& value = function_.values[static_cast<size_t>(v)];
-  const Dim bytes = largest_size(program_, value.bytes);
+  const Dim bytes = bytes_in_memory(program_, value);
   capacity_.push_back(bytes.upper_bound().value_or(-1));
   if (value.storage != Storage::temporary || !plan_.has_memory(v)) return;
   const Allocation allocation{fmt::format("%{}", v), bytes, value.alignment, position(v)};

@@ -46,7 +46,8 @@ class Checker {
 
   // `has_caller`: the function is not @main, so that its caller gives the symbols of its parameters.
   void check_sizes(const relay::Function& f, bool has_caller) {
-    const std::set<std::string> of_main = given_;
+    std::set<std::string> of_main = given_;
+    if (has_caller) given_.clear();
     for (const relay::Var& p : f.params)
       for_each_field(p->type, [&](const relay::Type& field) {
         if (const auto* t = relay::as<relay::TensorType>(field); t && has_caller)
@@ -55,7 +56,7 @@ class Checker {
       });
     for (const relay::Var& p : f.params) check_sizes(p->type, f.location, fmt::format("input '{}'", p->name));
     check_sizes(f.body);
-    given_ = of_main;
+    given_ = std::move(of_main);
   }
 
  private:
@@ -63,8 +64,13 @@ class Checker {
     for (const relay::Binding& b : block.bindings) {
       if (auto missing = relay::missing_definition(b.op))
         diagnostics_.error(DiagnosticId::unsupported_operator, b.location, missing->message, {}, missing->help);
-      if (const auto* sizes = std::get_if<relay::DefineSizes>(&b.op))
+      if (const auto* required = std::get_if<relay::RequireSizes>(&b.op))
+        for (const Dim& d : required->sizes) check_symbols(d, b.location, "a required size");
+      if (const auto* sizes = std::get_if<relay::DefineSizes>(&b.op)) {
+        for (const Dim& d : sizes->most)
+          if (d != relay::unknown_dim()) check_symbols(d, b.location, "a bound");
         for (const Symbol& s : sizes->symbols) given_.insert(s.name);
+      }
       relay::for_each_block(b.op, [&](const relay::Block& inner) { check_sizes(inner); });
       if (std::holds_alternative<relay::If>(b.op))  // defines the sizes in which its branches differ
         relay::for_each_symbol(b.var->type, [&](const Symbol& s) { given_.insert(s.name); });
@@ -89,8 +95,7 @@ class Checker {
                          fmt::format("{} has type {}, which is more than 2^40 elements for the smallest sizes", what,
                                      relay::str(relay::tensor_type(t.shape, t.dtype))));
     for (const Dim& d : t.shape) {
-      for (const Symbol& s : d.symbols())
-        if (!given_.contains(s.name)) unknown_size(s.name, location, what);
+      check_symbols(d, location, what);
       if (d.is_overflow() && reported_.insert("").second)
         diagnostics_.error(DiagnosticId::too_large, location,
                            fmt::format("a dimension of {} does not fit 64 bits", what));
@@ -104,8 +109,14 @@ class Checker {
   static bool fits_at_smallest(const Shape& shape) {
     std::map<std::string, int64_t> smallest;
     for (const Symbol& s : product(shape).symbols()) smallest[s.name] = s.low;
+    if (std::ranges::any_of(shape, [&](const Dim& d) { return d.evaluate(smallest).value_or(0) < 0; })) return true;
     const auto count = product(shape).evaluate(smallest);
     return count && *count <= tensor::max_elements;
+  }
+
+  void check_symbols(const Dim& d, const SourceLocation& location, const std::string& what) {
+    for (const Symbol& s : d.symbols())
+      if (!given_.contains(s.name)) unknown_size(s.name, location, what);
   }
 
   void unknown_size(const std::string& symbol, const SourceLocation& location, const std::string& what) {

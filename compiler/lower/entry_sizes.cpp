@@ -56,15 +56,15 @@ class EntrySizesBuilder {
 
   // Each distinct size is checked once.
   void check_size(const Value& v) {
-    check_size(largest_size(program_, product(v.shape)), tensor::max_elements);
+    check_size(largest_size(program_, product(shape_in_memory(program_, v.shape))), tensor::max_elements);
     if (program_.largest_object == INT64_MAX) return;
-    check_size(largest_size(program_, v.bytes), program_.largest_object);
+    check_size(bytes_in_memory(program_, v), program_.largest_object);
     for (const Dim& d : v.shape) check_size(largest_size(program_, d), program_.largest_object);  // loops count to it
   }
 
   void check_size(const Dim& size, int64_t limit) {
-    const auto bound = size.upper_bound();
-    if ((bound && *bound <= limit) || std::ranges::count(checked_, std::pair(size, limit))) return;
+    const bool is_known = size.is_constant() && size.value() <= limit;
+    if (is_known || std::ranges::count(checked_, std::pair(size, limit))) return;
     checked_.emplace_back(size, limit);
     for (const Expr& condition : conditions_of_small_size(size, limit)) require(condition);
   }
@@ -75,8 +75,7 @@ class EntrySizesBuilder {
     Expr arena_bytes = Expr(plan.arena_bytes);
     for (const StackedBlock& block : plan.blocks) {
       begins.push_back(compute(tensor::make_var("offset"), offset_of(block, ends)));
-      Expr bytes = block.function < 0 ? Expr(block.bytes) : result_.arenas[static_cast<size_t>(block.function)];
-      if (block.function < 0 && !provably_le(0, block.bytes)) bytes = tensor::max(Expr(0), bytes);
+      const Expr bytes = block.function < 0 ? Expr(block.bytes) : result_.arenas[static_cast<size_t>(block.function)];
       ends.push_back(compute(tensor::make_var("end"), begins.back() + bytes));
       arena_bytes = ends.size() == 1 ? ends.back() : tensor::max(arena_bytes, ends.back());
     }

@@ -34,8 +34,12 @@ class Instantiation {
  private:
   // A value of negative size, which only steps after a violated requirement would use, has no elements.
   Value value(Value v) const {
-    for (Dim& d : v.shape) d = size(d);
-    v.bytes = size(v.bytes);
+    bool is_empty = false;
+    for (Dim& d : v.shape) {
+      d = number(d);
+      if (d.is_constant() && d.value() < 0) d = 0, is_empty = true;
+    }
+    v.bytes = is_empty ? Dim(0) : number(v.bytes);
     v.base_offset = number(v.base_offset);
     v.begin = expr(v.begin);
     return v;
@@ -45,10 +49,6 @@ class Instantiation {
     for (const Step& step : from.steps)
       to.steps.push_back(std::visit([&](const auto& s) { return Step(instantiate(s)); }, step));
     return to;
-  }
-  Dim size(const Dim& d) const {
-    const Dim n = number(d);
-    return n.is_constant() && n.value() < 0 ? Dim(0) : n;
   }
   Dim number(const Dim& d) const { return d.is_constant() ? d : d.substitute(numbers_); }
   Invoke instantiate(Invoke s) const {
@@ -90,7 +90,7 @@ bool is_size(const Dim& d, const std::map<std::string, int64_t>& symbols) {
   return is_small(d, symbols) && *d.evaluate(symbols) >= 0;
 }
 
-// Whether no value is too large.
+// Whether no value is too large. A value with a negative size has no elements.
 bool fits(const Program& program, const std::map<std::string, int64_t>& given) {
   const auto symbols = with_largest_data_sizes(program, given);
   auto fits_target = [&](const Dim& bytes) {
@@ -99,9 +99,12 @@ bool fits(const Program& program, const std::map<std::string, int64_t>& given) {
   };
   bool all = true;
   for_each_function(program, [&](const Function& f) {
-    for (const Value& v : f.values)
-      all = all && is_small(product(v.shape), symbols) && fits_target(v.bytes) &&
-            std::ranges::all_of(v.shape, [&](const Dim& d) { return is_small(d, symbols); });
+    for (const Value& v : f.values) {
+      const bool is_empty =
+          std::ranges::any_of(v.shape, [&](const Dim& d) { return d.evaluate(symbols).value_or(0) < 0; });
+      all = all && std::ranges::all_of(v.shape, [&](const Dim& d) { return is_small(d, symbols); }) &&
+            (is_empty || (is_small(product(v.shape), symbols) && fits_target(v.bytes)));
+    }
   });
   return all;
 }

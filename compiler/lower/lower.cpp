@@ -68,7 +68,10 @@ Lowerer::Operand Lowerer::new_input(const relay::Type& type, const std::string& 
   return {.value = v, .elements = elements_of_input(v)};
 }
 
+// A value of negative size has no elements: a requirement that is violated ends the run before a step uses it.
 ValueId Lowerer::add_value(Value v) {
+  for (Dim& d : v.shape)
+    if (d.is_constant() && d.value() < 0) d = 0, v.bytes = 0;
   program_.values.push_back(std::move(v));
   return static_cast<ValueId>(program_.values.size()) - 1;
 }
@@ -309,7 +312,7 @@ Symbol Lowerer::own_symbol(const Symbol& symbol) {
 
 tensor::Var Lowerer::add_data_size(const Symbol& symbol, const Dim& most) {
   const Symbol own = own_symbol(symbol);
-  program_.data_sizes.push_back({own, most});
+  program_.data_sizes.push_back({own, provably_le(0, most) ? most : max(most, 0)});
   ranges_[scalar_of(own)] = {0, most.upper_bound().value_or(tensor::max_elements)};
   return scalar_of(own);
 }
@@ -346,7 +349,7 @@ void Lowerer::require_size(const Dim& size, Region& region) {
   const std::vector<Symbol> given = entry_symbols(program_);
   const bool is_given =
       std::ranges::all_of(size.symbols(), [&](const Symbol& s) { return std::ranges::count(given, s) > 0; });
-  if (is_given && &region == &program_.body) {
+  if (is_given && !size.is_constant() && &region == &program_.body) {
     std::vector<Dim>& sizes = program_.name.empty() ? program_.checked_sizes : state_.required_sizes;
     if (!std::ranges::count(sizes, size)) sizes.push_back(size);
     return;

@@ -125,11 +125,11 @@ class Planner {
       if (!is_planned(v)) continue;
       const Value& value = function.values[v];
       const LiveRange& range = timeline.ranges[v];
-      const Dim bytes = largest_size(program_, value.bytes);
+      const Dim bytes = bytes_in_memory(program_, value);
       auto bound = bytes.upper_bound();
       if (bound && *bound > largest_bound) bound = std::nullopt;
       bounded_ &= bound.has_value();
-      const LiveBuffer self{std::max<int64_t>(bound.value_or(0), 0), range.first, range.last + 1, value.alignment};
+      const LiveBuffer self{bound ? *bound : 0, range.first, range.last + 1, value.alignment};
       const auto [it, fresh] = by_owner.emplace(in_place.owner(static_cast<ValueId>(v)), Chain{bytes, self});
       LiveBuffer& chain = it->second.buffer;
       chain.lower = std::min(chain.lower, self.lower);

@@ -59,7 +59,8 @@ std::vector<Expr> conditions_of_small_size(const Dim& size, int64_t limit) {
   for (const Magnitude& bound : bounds)
     if (bound.most > largest_magnitude)
       conditions.push_back(bound.value <= tensor::literal(dtype::f64, largest_magnitude));
-  conditions.push_back(Expr(size) <= Expr(limit));
+  const auto upper = size.upper_bound();
+  if (!upper || *upper > limit) conditions.push_back(Expr(size) <= Expr(limit));
   return conditions;
 }
 

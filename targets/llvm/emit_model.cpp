@@ -141,7 +141,11 @@ class EntryEmitter {
     return b_.CreateLoad(b_.getPtrTy(), b_.CreateConstInBoundsGEP1_64(b_.getPtrTy(), pointers, index));
   }
 
-  Dim largest(const Dim& d) const { return lower::largest_size(parts_.program, d); }
+  // The room that an axis of a result needs: 0 if it would have a negative size, in a run that a requirement ends.
+  Dim largest(const Dim& d) const {
+    const Dim most = lower::largest_size(parts_.program, d);
+    return most == d || provably_le(0, most) ? most : max(most, 0);
+  }
 
   bool data_decide_shapes() const {
     return std::ranges::any_of(parts_.interface.outputs, [&](const emit::TensorInterface& t) {

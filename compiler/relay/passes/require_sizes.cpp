@@ -3,16 +3,19 @@
 //   %c = nn.conv2d(%x, %w)                             %r = require_sizes((h - 5))
 //                                                      %c = nn.conv2d(%x, %w)
 //
-// for a window of 5 rows in an image of h. Required are sizes of results that may be negative, or too large in a tensor
+// for a window of 5 rows in an image of h. Required are sizes of values that may be negative, or too large in a tensor
 // without elements; the sizes, less 1, that an operator requires to be positive (OperatorSpec::positive_sizes), such as
 // the number of windows of a pooling; and the distances of a callee's sizes from their lower bounds, on which the
-// simplifications of its body rely. The pass has to run before fusion, which hides these sizes. A size that has been
-// required before, in the same or an enclosing block, is not required again.
+// simplifications of its body rely. Sizes of operands, of the parameters of all functions but @main, and of a callee's
+// result are valid. The sizes of a branch's result are required before the branch, because both arms have them. A size
+// that has been required before, in the same or an enclosing block, is not required again. The pass has to run before
+// fusion, which hides these sizes.
 #include <algorithm>
 
 #include "relay/operator.h"
 #include "relay/passes/passes.h"
 #include "relay/type_arguments.h"
+#include "shape/facts.h"
 
 namespace dlcc::relay {
 
@@ -23,14 +26,35 @@ namespace {
 bool needs_check(const Dim& d, const Shape& shape) {
   const std::vector<Symbol> symbols = d.symbols();
   if (symbols.size() == 1 && d == Dim::symbol(symbols[0])) return false;
-  const bool may_be_hidden = std::ranges::any_of(shape, [](const Dim& other) { return !provably_le(1, other); });
-  return !d.is_constant() && (!provably_le(0, d) || (may_be_hidden && !provably_le(d, tensor::max_elements)));
+  if (!provably_le(0, d)) return true;
+  if (std::ranges::all_of(shape, [](const Dim& other) { return provably_le(1, other); })) return false;
+  Facts facts;
+  for (const Symbol& symbol : symbols) facts.assume_le(Dim::symbol(symbol), tensor::max_elements);
+  return !facts.provably_le(d, tensor::max_elements);
 }
 
 class SizeRequirer {
  public:
   explicit SizeRequirer(Module& module) : module_(module) {}
 
+  void function(Function& f, bool is_main) {
+    required_.clear();
+    for (const Binding& b : f.body.bindings) {
+      const RequireSizes* known = std::get_if<RequireSizes>(&b.op);
+      if (!known) break;
+      require_all(known->sizes);
+    }
+    const size_t known = required_.size();
+    if (is_main)
+      for (const Var& p : f.params) require_valid_sizes(p->type, {});
+    std::vector<Binding> first;
+    add_requirement(known, f.location, first);
+    see_parameters(f);
+    block(f.body);
+    f.body.bindings.insert(f.body.bindings.begin(), first.begin(), first.end());
+  }
+
+ private:
   void block(Block& b) {
     const size_t outer = required_.size();
     std::vector<Binding> out;
@@ -38,29 +62,42 @@ class SizeRequirer {
     for (Binding& binding : b.bindings) {
       const size_t before = required_.size();
       require_for(binding);
-      if (required_.size() > before)
-        out.push_back({module_.fresh("sizes", tuple_type({})),
-                       RequireSizes{{required_.begin() + static_cast<std::ptrdiff_t>(before), required_.end()}},
-                       binding.location});
+      add_requirement(before, binding.location, out);
+      if (const RequireSizes* known = std::get_if<RequireSizes>(&binding.op)) require_all(known->sizes);
+      const size_t around = required_.size();
+      if (const MakeFunction* made = std::get_if<MakeFunction>(&binding.op)) see_parameters(*made->function);
       for_each_block(binding.op, [&](Block& inner) { block(inner); });
+      required_.resize(around);
       out.push_back(std::move(binding));
     }
     b.bindings = std::move(out);
     required_.resize(outer);
   }
 
- private:
+  // Adds a binding that requires the sizes of the list from number `first` on, if there are any.
+  void add_requirement(size_t first, const SourceLocation& location, std::vector<Binding>& out) {
+    const auto begin = required_.begin() + static_cast<std::ptrdiff_t>(first);
+    if (begin != required_.end())
+      out.push_back({module_.fresh("sizes", tuple_type({})), RequireSizes{{begin, required_.end()}}, location});
+  }
+
+  void see_parameters(const Function& f) {
+    for (const Var& p : f.params)
+      for_each_field(p->type, [&](const Type& field) {
+        if (const TensorType* t = as<TensorType>(field)) require_all(t->shape);
+      });
+  }
+
   void require_for(const Binding& binding) {
     if (const Call* call = std::get_if<Call>(&binding.op)) {
-      if (const OperatorRef* ref = std::get_if<OperatorRef>(&call->callee)) {
-        require_positive_sizes(*ref->op, *call);
-        require_valid_sizes(binding.var->type, call->args);
-      } else if (const GlobalRef* callee = std::get_if<GlobalRef>(&call->callee)) {
-        for (Dim& d : distances_from_lower_bounds(module_, *callee, call->args)) require(std::move(d));
-      }
-    } else if (const CallTensor* call_tensor = std::get_if<CallTensor>(&binding.op)) {
-      require_valid_sizes(binding.var->type, call_tensor->args);
+      if (const OperatorRef* ref = std::get_if<OperatorRef>(&call->callee)) require_positive_sizes(*ref->op, *call);
+      if (const GlobalRef* callee = std::get_if<GlobalRef>(&call->callee))
+        return require_all(distances_from_lower_bounds(module_, *callee, call->args));
     }
+    if (std::holds_alternative<MatchCast>(binding.op)) return;
+    std::vector<Atom> operands;
+    for_each_atom(binding.op, [&](const Atom& a) { operands.push_back(a); });
+    require_valid_sizes(binding.var->type, operands);
   }
 
   void require_positive_sizes(const Operator& op, const Call& call) {
@@ -76,19 +113,19 @@ class SizeRequirer {
       if (!provably_le(1, d)) require(d - Dim(1));
   }
 
-  // Sizes of the operands are valid.
-  void require_valid_sizes(const Type& result, const std::vector<Atom>& args) {
-    for_each_field(result, [&](const Type& field) {
+  void require_valid_sizes(const Type& type, const std::vector<Atom>& operands) {
+    for_each_field(type, [&](const Type& field) {
       const TensorType* t = as<TensorType>(field);
       for (size_t k = 0; t && k < t->shape.size(); ++k)
-        if (const Dim& d = t->shape[k]; needs_check(d, t->shape) && !is_required(d - Dim(1)) && !is_size_of(args, d))
+        if (const Dim& d = t->shape[k];
+            needs_check(d, t->shape) && !is_required(d - Dim(1)) && !is_size_of(operands, d))
           require(d);
     });
   }
 
-  bool is_size_of(const std::vector<Atom>& args, const Dim& d) const {
+  bool is_size_of(const std::vector<Atom>& operands, const Dim& d) const {
     bool found = false;
-    for (const Atom& a : args)
+    for (const Atom& a : operands)
       for_each_field(type_of(module_, a), [&](const Type& field) {
         const TensorType* t = as<TensorType>(field);
         found = found || (t && std::ranges::count(t->shape, d) > 0);
@@ -98,19 +135,22 @@ class SizeRequirer {
 
   bool is_required(const Dim& d) const { return std::ranges::count(required_, d) > 0; }
 
-  void require(Dim d) {
-    if (!is_required(d)) required_.push_back(std::move(d));
+  void require(const Dim& d) {
+    if (!is_required(d)) required_.push_back(d);
+  }
+  void require_all(const std::vector<Dim>& dims) {
+    for (const Dim& d : dims) require(d);
   }
 
   Module& module_;
-  std::vector<Dim> required_;  // in the enclosing blocks, before the current binding
+  std::vector<Dim> required_;  // in the enclosing blocks, before the current binding; with sizes of parameters
 };
 
 }  // namespace
 
 Module require_sizes(Module module, PassContext&) {
   SizeRequirer requirer(module);
-  for (auto& [name, f] : module.functions) requirer.block(f.body);
+  for (auto& [name, f] : module.functions) requirer.function(f, name == "main");
   return module;
 }
 

@@ -161,7 +161,7 @@ TEST_CASE("sizes that a function requires are checked before the run, or in the 
   const Program always = program("@f(%x) + @f(exp(%x))");
   CHECK(str(always.checked_sizes) == "(h - 5)");
   CHECK(requirements_in(always.body) + requirements_in(always.functions[0].body) == 0);
-  const Program sometimes = program("if (%c) { @f(%x) + @f(exp(%x)) } else { full(0f, shape=[1, 1, h - 4, 4]) }");
+  const Program sometimes = program("if (%c) { sum(@f(%x) + @f(exp(%x))) } else { sum(full(2f, shape=[h - 4, 2])) }");
   CHECK(sometimes.checked_sizes.empty());
   CHECK(requirements_in(sometimes.functions[0].body) == 0);
   const auto& branch = std::get<std::shared_ptr<Branch>>(sometimes.body.steps.back());

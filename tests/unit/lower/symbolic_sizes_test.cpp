@@ -9,6 +9,7 @@
 #include "lower/check_plan.h"
 #include "lower/entry_sizes.h"
 #include "lower/instantiate.h"
+#include "lower/largest_size.h"
 #include "lower/parse_program.h"
 #include "lower/program_text.h"
 #include "lower/stacked_arena.h"
@@ -308,14 +309,34 @@ TEST_CASE("a plan that is wrong at some sizes is refused") {
   CHECK(harmless > 100);
 }
 
+// The values that an entry computes from the sizes that the caller gives.
+class EntryValues {
+ public:
+  EntryValues(const EntrySizes& entry, const std::vector<int64_t>& given) {
+    for (size_t k = 0; k < given.size(); ++k) define(entry.given[k], given[k]);
+    for (const Step& step : entry.steps.steps) {
+      if (const auto* compute = std::get_if<Compute>(&step)) define(compute->result, (*this)(compute->value));
+      if (const auto* require = std::get_if<Require>(&step)) admits_ = admits_ && (*this)(require->condition) == 1;
+    }
+  }
+  bool admits() const { return admits_; }
+  int64_t operator()(const tensor::Expr& e) const {
+    const tensor::CompiledScalar compiled(e);
+    std::vector<Constant> values;
+    for (const tensor::Var& v : compiled.variables()) values.push_back(scalars_.at(v));
+    return compiled.value(values).integer_at(0);
+  }
+
+ private:
+  void define(const tensor::Var& v, int64_t value) {
+    scalars_.insert_or_assign(v, Constant::of<int64_t>(dtype::i64, {}, {value}));
+  }
+  std::map<tensor::Var, Constant> scalars_;
+  bool admits_ = true;
+};
+
 static bool admits(const EntrySizes& entry, int64_t size_n, int64_t size_m) {
-  tensor::Substitution at = {{entry.given[0], tensor::Expr(size_n)}, {entry.given[1], tensor::Expr(size_m)}};
-  return std::ranges::all_of(entry.steps.steps, [&](const Step& step) {
-    auto value = [&](const tensor::Expr& e) { return tensor::simplify(tensor::substitute(e, at)); };
-    if (const auto* compute = std::get_if<Compute>(&step)) at.insert_or_assign(compute->result, value(compute->value));
-    const auto* require = std::get_if<Require>(&step);
-    return !require || tensor::constant_integer(value(require->condition)) != 0;
-  });
+  return EntryValues(entry, {size_n, size_m}).admits();
 }
 
 TEST_CASE("the entry refuses each negative size, also where the product of two is positive") {
@@ -373,22 +394,10 @@ TEST_CASE("the entry refuses values and arenas that are larger than an object of
 static void check_entry(const Program& program, const std::map<std::string, int64_t>& sizes) {
   const StoragePlan plan = plan_storage(program);
   const EntrySizes entry = entry_sizes(program, plan);
-  std::map<tensor::Var, Constant> scalars;
-  auto value = [&](const tensor::Expr& e) {
-    const tensor::CompiledScalar compiled(e);
-    std::vector<Constant> values;
-    for (const tensor::Var& v : compiled.variables()) values.push_back(scalars.at(v));
-    return compiled.value(values).integer_at(0);
-  };
-  for (size_t k = 0; k < program.dims.size(); ++k) {
-    const int64_t size = program.dims[k].multiple * sizes.at(program.dims[k].symbol.name);
-    scalars.emplace(entry.given[k], Constant::of<int64_t>(dtype::i64, {}, {size}));
-  }
-  for (const Step& step : entry.steps.steps) {
-    if (const auto* compute = std::get_if<Compute>(&step))
-      scalars.insert_or_assign(compute->result, Constant::of<int64_t>(dtype::i64, {}, {value(compute->value)}));
-    if (const auto* require = std::get_if<Require>(&step)) CHECK(value(require->condition) == 1);
-  }
+  std::vector<int64_t> given;
+  for (const InputDim& d : program.dims) given.push_back(d.multiple * sizes.at(d.symbol.name));
+  const EntryValues value(entry, given);
+  CHECK(value.admits());
   for (size_t k = 0; k < program.dims.size(); ++k)
     CHECK(value(entry.symbols[k]) == sizes.at(program.dims[k].symbol.name));
   const StoragePlan layout = lay_out_arena(plan, sizes);
@@ -416,10 +425,34 @@ TEST_CASE("a value of an arm that has a negative size takes no memory") {
   ProgramBuilder b;
   b.program.dims = unbounded;
   const ValueId x = b.input(1), first = b.temporary(1), second = b.temporary(1), y = b.output(1);
-  auto resize = [&](ValueId v, const Dim& size) { b.program.values[v].shape = {b.program.values[v].bytes = size}; };
-  resize(first, Dim::symbol(n) - Dim(4));
-  resize(second, Dim::symbol(m) * Dim(8));
-  for (Invoke call : {b.call({x}, {first}), b.call({first}, {second}), b.call({first, second}, {y})})
-    b.program.body.steps.push_back(call);
-  for (int64_t size : {1, 3, 4, 9}) check_entry(b.program, {{"n", size}, {"m", 2}});
+  auto resize = [&](ValueId v, const Shape& shape) {
+    b.program.values[v].shape = shape, b.program.values[v].bytes = product(shape);
+  };
+  resize(first, {Dim::symbol(n) - Dim(4), Dim::symbol(m) - Dim(3)});
+  resize(second, {Dim::symbol(m) * Dim(8)});
+  for (const Invoke& call : {b.call({x}, {first}), b.call({first}, {second}), b.call({first, second}, {y})})
+    b.program.body.steps.emplace_back(call);
+  for (auto [n_size, m_size] : {std::pair<int64_t, int64_t>{1, 2}, {3, 9}, {4, 3}, {9, 2}, {9, 9}}) {
+    const std::map<std::string, int64_t> sizes = {{"n", n_size}, {"m", m_size}};
+    check_entry(b.program, sizes);
+    const int64_t elements = std::max<int64_t>(0, n_size - 4) * std::max<int64_t>(0, m_size - 3);
+    CHECK(lay_out_arena(plan_storage(b.program), sizes).arena_bytes == elements + m_size * 8);
+    CHECK(status_at(b.program, sizes) == tensor::Status::ok);
+  }
+  b.program.checked_sizes = {Dim::symbol(n) - Dim(5), Dim::symbol(m) - Dim(3)};
+  CHECK(shape_in_memory(b.program, b.program.values[first].shape) == b.program.values[first].shape);
+}
+
+TEST_CASE("the entry refuses sizes whose parts int64 cannot represent, also if they are bounded") {
+  ProgramBuilder b;
+  b.program.dims = unbounded;
+  const Dim begin = Dim::symbol(n) * Dim::symbol(m) * Dim::symbol(m);
+  b.program.outputs = {b.temporary(1)};
+  Value& rest = b.program.values[0];
+  rest.storage = Storage::output, rest.shape = {Dim(25) - min(begin, 25)}, rest.bytes = rest.shape[0];
+  const EntrySizes entry = entry_sizes(b.program, plan_storage(b.program));
+  CHECK(admits(entry, 3, 2));
+  CHECK(admits(entry, int64_t{1} << 30, 1000));
+  CHECK_FALSE(admits(entry, int64_t{1} << 24, int64_t{1} << 20));  // 2^64
+  CHECK_FALSE(admits(entry, (int64_t{1} << 40) - 1, int64_t{1} << 12));
 }

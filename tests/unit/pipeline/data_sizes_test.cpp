@@ -177,3 +177,14 @@ TEST_CASE("a function relies on the lower bound of its size") {
   def @main(%x: Tensor[(4), float32], %c: Tensor[(1), int64]) { @first(prefix(%x, %c)) })",
                 {{dtype::f32, {4}}, {dtype::i64, {1}}});
 }
+
+TEST_CASE("sizes that a call makes numbers are required like others") {
+  const std::string pool =
+      "def @f(%x: Tensor[(k, 3), float32]) { sum(nn.max_pool1d(reshape(%x, newshape=[1, 3, -1]), pool_size=[5])) }\n";
+  for (int64_t rows : {3, 7}) {
+    const std::string x = "%x: Tensor[(" + std::to_string(rows) + ", 3), float32]";
+    check_engines(pool + "def @main(" + x + ") { @f(%x) }", {{dtype::f32, {rows, 3}}});
+    check_engines(pool + "def @main(" + x + ", %c: bool) { if (%c) { @f(%x) } else { 1f } }",
+                  {{dtype::f32, {rows, 3}}, {dtype::boolean, {}}});
+  }
+}
