@@ -19,7 +19,8 @@
 //   * A call of a function reads the bytes of each operand and writes the bytes of each result; their sizes are the
 //     function's. A result overlaps no other result, no operand and not the workspace; the workspace overlaps no
 //     operand. The workspace is in the arena, large enough and aligned for the arena of the function. Its contents are
-//     undefined after the call. The plan of each function is checked by the same rules.
+//     undefined after the call. The plan of each function is checked by the same rules, at sizes that it admits; no
+//     other call is reached.
 //   * An operand that a step writes or uses as scratch overlaps no other operand of the step. An operand of equal
 //     address and size in a declared in-place pair may overlap. The contents of scratch are undefined after the step.
 //
@@ -45,6 +46,11 @@ namespace dlcc::lower {
 namespace {
 
 using tensor::Access;
+
+// Whether the sizes that the function requires, which are numbers, are not negative.
+bool admits_its_sizes(const Function& f) {
+  return std::ranges::all_of(f.checked_sizes, [](const Dim& d) { return provably_le(0, d); });
+}
 
 class Checker : ValueAddresses {
  public:
@@ -274,6 +280,7 @@ class Checker : ValueAddresses {
     if (call.operands.size() != callee.inputs.size() || call.results.size() != callee.outputs.size())
       fail("{}: {} operands and {} results for {} and {}", where, call.operands.size(), call.results.size(),
            callee.inputs.size(), callee.outputs.size());
+    if (!admits_its_sizes(callee)) fail("{}: the function does not admit these sizes", where);
     const Bytes workspace = aliases_ ? Bytes{0, 0} : workspace_of(call, where);
     std::vector<Operand> passed;
     for (size_t k = 0; k < call.operands.size(); ++k) {
@@ -420,7 +427,7 @@ std::string check_storage(const Program& program, const StoragePlan& plan) {
   try {
     if (!has_symbols(program))
       for_each_plan(program, plan, [&](const Function& f, const FunctionPlan& own) {
-        Checker(program, f, own, plan.functions, nullptr, {}).run();
+        if (admits_its_sizes(f)) Checker(program, f, own, plan.functions, nullptr, {}).run();
       });
     else
       check_all_sizes(program, plan);

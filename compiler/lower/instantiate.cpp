@@ -26,6 +26,7 @@ class Instantiation {
 
   void apply(Function& f) const {
     for (Value& v : f.values) v = value(std::move(v));
+    for (Dim& d : f.checked_sizes) d = number(d);
     f.body = region(f.body);
   }
 

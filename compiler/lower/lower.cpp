@@ -349,9 +349,9 @@ void Lowerer::require_size(const Dim& size, Region& region) {
   const std::vector<Symbol> given = entry_symbols(program_);
   const bool is_given =
       std::ranges::all_of(size.symbols(), [&](const Symbol& s) { return std::ranges::count(given, s) > 0; });
-  if (is_given && !size.is_constant() && &region == &program_.body) {
-    std::vector<Dim>& sizes = program_.name.empty() ? program_.checked_sizes : state_.required_sizes;
-    if (!std::ranges::count(sizes, size)) sizes.push_back(size);
+  const bool is_program = program_.name.empty();
+  if (is_given && !(is_program && size.is_constant()) && &region == &program_.body) {
+    if (!std::ranges::count(program_.checked_sizes, size)) program_.checked_sizes.push_back(size);
     return;
   }
   for (const tensor::Expr& condition : conditions_of_size(size))

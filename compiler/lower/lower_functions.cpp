@@ -83,7 +83,8 @@ Lowerer::Operand Lowerer::call_function(const Binding& b, const std::string& cal
   if (known == instances_.end()) known = instances_.emplace(key, lower_function(callee, args, std::move(sizes))).first;
   const Instance& instance = known->second;
   step.function = instance.function;
-  for (const Dim& d : instance.required_sizes) require_size(d, region);
+  const std::vector<Dim> required = program_.functions[static_cast<size_t>(instance.function)].checked_sizes;
+  for (const Dim& d : required) require_size(d, region);
   std::vector<Operand> results;
   for (const Value& v : instance.results)
     results.push_back({.value = new_value(v.name, {v.shape, v.type}, Storage::temporary)});
@@ -102,10 +103,7 @@ Lowerer::Instance Lowerer::lower_function(const std::string& callee, const std::
   Environment env;
   for (size_t k = 0; k < args.size(); ++k)
     env[f.params[k]->id] = formal(f.params[k]->type, f.params[k]->name, args[k], caller);
-  Instance instance{.function = 0,
-                    .result = lower_block(f.body, env, program_.body, f.location),
-                    .results = {},
-                    .required_sizes = {}};
+  Instance instance{.function = 0, .result = lower_block(f.body, env, program_.body, f.location), .results = {}};
   std::vector<Operand> results;
   flatten(instance.result, results, f.location);
   for (size_t k = 0; k < results.size(); ++k) {
@@ -115,7 +113,6 @@ Lowerer::Instance Lowerer::lower_function(const std::string& callee, const std::
   }
   in_place_concat(program_, state_.concat_calls);
   instance.function = static_cast<int>(program_.functions.size());
-  instance.required_sizes = std::move(state_.required_sizes);
   state_ = std::move(outer);
   Function own = std::exchange(static_cast<Function&>(program_), std::move(caller));
   program_.functions.push_back(std::move(own));

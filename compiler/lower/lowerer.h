@@ -112,9 +112,8 @@ class Lowerer {
   // operands.
   struct Instance {
     int function;
-    Operand result;                   // the structure of the result
-    std::vector<Value> results;       // the types, shapes and names of its tensors, in order
-    std::vector<Dim> required_sizes;  // which every caller has to require
+    Operand result;              // the structure of the result
+    std::vector<Value> results;  // the types, shapes and names of its tensors, in order
   };
   Operand call_global(const relay::Binding&, const relay::Call&, const std::string& callee, const Environment&,
                       Region&);
@@ -219,7 +218,6 @@ class Lowerer {
     std::set<ValueId> defined_by_slices = {};  // uninitialized values of which a loop writes all slices
     std::map<int, ValueId> updates = {};       // results of in-place slice updates: variable -> carried value
     Direction direction = {};                  // of the innermost loop around the current region
-    std::vector<Dim> required_sizes = {};      // known before the run; of the function's region, not of nested ones
   };
 
   Program program_;  // holds the values and steps of the function being lowered

@@ -12,7 +12,6 @@ ParsedProgram ProgramParser::run() {
   while (accept("input")) input_size();
   while (accept("data")) data_size();
   values();
-  while (accept("check")) checked_size();
   while (accept("require")) program_.requirements.push_back(requirement());
   while (accept("kernel")) kernel_signature();
   while (accept("function")) function();
@@ -31,12 +30,13 @@ ParsedProgram ProgramParser::run() {
   return {std::move(program_), std::move(plan)};
 }
 
-// The values, with their offsets or blocks in the plan.
+// The values, with their offsets or blocks in the plan, and the required sizes.
 void ProgramParser::values() {
   while (peek().kind == Token::Kind::shared) value();
   if (accept("arena")) arena();
   while (accept("block")) block();
   check_offsets(peek());
+  while (accept("check")) checked_size();
 }
 
 // run { ... }

@@ -165,6 +165,9 @@ struct Function {
   std::string name;  // empty for the program itself
   std::vector<Value> values = {};
   std::vector<ValueId> inputs = {}, outputs = {};
+  // Sizes in [0, 2^40], over the symbols that are known before the run. The program refuses a run with others; every
+  // caller of a function requires them.
+  std::vector<Dim> checked_sizes = {};
   Region body = {};
 };
 
@@ -176,7 +179,6 @@ struct Program : Function {
   // symbols of `input_sizes` are visible in the body.
   Region entry;
   std::vector<DataSize> data_sizes;   // data-dependent sizes, in order of their definition
-  std::vector<Dim> checked_sizes;     // a run is refused if one is not in [0, 2^40]
   std::vector<Require> requirements;  // over the symbols of `dims` and `input_sizes`; checked before the first step
   std::vector<Function> functions;    // callees before callers
   std::vector<KernelVariants> kernels;

@@ -66,7 +66,6 @@ class Printer {
     for (const Symbol& s : program_.input_sizes) input_size(s);
     for (const DataSize& d : program_.data_sizes) size(d);
     values(0);
-    for (const Dim& d : program_.checked_sizes) line(0, fmt::format("check 0 <= {} <= 2^40", dim(d)));
     for (const Require& r : program_.requirements) print(r, 0);
     for (size_t k = 0; k < kernels_.size(); ++k)
       if (!program_.kernels[k].variants.empty())
@@ -159,10 +158,11 @@ class Printer {
     function_ = &program_, plan_ = plans_, next_workspace_ = 0;
   }
 
-  // The values of the current function, and its arena.
+  // The values of the current function, its arena, and the sizes that it requires.
   void values(int depth) {
     for (size_t v = 0; v < function_->values.size(); ++v) value(v, depth);
     if (plan_) arena(depth);
+    for (const Dim& d : function_->checked_sizes) line(depth, fmt::format("check 0 <= {} <= 2^40", dim(d)));
   }
 
   // arena 640 bytes, align 64

@@ -41,7 +41,9 @@ class Verifier {
     Scope scope;
     for (const InputDim& d : program_.dims) define(scalar_of(d.symbol), scope);
     entry(scope);
-    for (const Dim& d : program_.checked_sizes) check_symbols("a checked size", d);
+    for_each_function(program_, [&](const Function& f) {
+      for (const Dim& d : f.checked_sizes) check_symbols("a checked size", d);
+    });
     for (const DataSize& d : program_.data_sizes) {
       for (const Symbol& s : d.most.symbols())
         expect(is_given(s), "the bound of the size {} depends on {}, which no input gives", d.symbol.name, s.name);

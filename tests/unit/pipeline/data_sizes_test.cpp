@@ -188,3 +188,19 @@ TEST_CASE("sizes that a call makes numbers are required like others") {
                   {{dtype::f32, {rows, 3}}, {dtype::boolean, {}}});
   }
 }
+
+TEST_CASE("a function that only an arm calls refuses sizes at the call") {
+  std::string function = "def @f(%x: Tensor[(k, 4), float32]) {\n  let %v0 = nn.softmax(%x);\n";
+  for (int k = 1; k < 16; ++k)
+    function += "  let %v" + std::to_string(k) + " = nn.softmax(tanh(%v" + std::to_string(k - 1) + "));\n";
+  function += "  let %rest = nn.softmax(nn.pad(%x, 0f, pad_width=[[-4, 0], [0, 0]]));\n";
+  function += "  sum(nn.softmax(concatenate((%v15, %rest), axis=0)), axis=[0])\n}\n";
+  const std::string calls = "@f(%x) + @f(tanh(%x))", otherwise = "sum(%x, axis=[0])";
+  for (int64_t rows : {1, 3, 4, 9})
+    for (const std::string& size : {std::string("h"), std::to_string(rows)}) {
+      const std::string x = "def @main(%x: Tensor[(" + size + ", 4), float32]";
+      check_engines(function + x + ", %c: bool) { if (%c) { " + calls + " } else { " + otherwise + " } }",
+                    {{dtype::f32, {rows, 4}}, {dtype::boolean, {}}});
+      check_engines(function + x + ") { " + calls + " }", {{dtype::f32, {rows, 4}}});
+    }
+}
