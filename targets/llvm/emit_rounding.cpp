@@ -1,6 +1,7 @@
 // Rounding to integers and square roots. Where the CPU has no instruction, as microcontrollers without an FPU, LLVM
 // would call the C library; models do not link it.
 #include <llvm/IR/Intrinsics.h>
+#include <llvm/IR/IntrinsicsARM.h>
 #include <llvm/IR/Module.h>
 #include <llvm/MC/MCSubtargetInfo.h>
 
@@ -10,7 +11,7 @@
 
 namespace dlcc::targets {
 
-using tensor::UnaryOp;
+using namespace tensor;
 
 namespace {
 
@@ -119,6 +120,36 @@ Value* KernelEmitter::emit_rounding(UnaryOp op, Value* x) {
     default:
       return intrinsic(llvm::Intrinsic::roundeven, {x});
   }
+}
+
+// The quantization of a float32. `vcvtr` rounds to the nearest even integer, saturates to 32 bits and takes NaN for 0.
+// The sum with the offset cannot overflow after a saturation to 16 bits; beyond them the result is saturated, too. A sum
+// with NaN gives 0.
+Value* KernelEmitter::emit_rounded_cast(const Cast& cast, DType to) {
+  if (lanes_ || !is_arm32() || !cpu_.checkFeatures("+vfp2sp") || is_float(to) || bits(to) != 8 || is_bool(to))
+    return nullptr;
+  Expr rounded = cast.a;
+  int64_t offset = 0;
+  if (const Binary* sum = as<Binary>(rounded); sum && sum->op == BinaryOp::add) {
+    const Literal* number = as<Literal>(sum->b);
+    const bool is_byte = number && sum->a.type() == dtype::f32 && std::abs(number->number) <= UINT8_MAX;
+    if (!is_byte || number->number != std::trunc(number->number)) return nullptr;
+    rounded = sum->a, offset = static_cast<int64_t>(number->number);
+  }
+  const Unary* rounding = as<Unary>(rounded);
+  if (!rounding || rounding->op != UnaryOp::round_even || rounding->a.type() != dtype::f32) return nullptr;
+  llvm::Module& module = *function_->getParent();
+  auto saturated = [&](bool is_signed, Value* v, unsigned bits) {
+    const auto id = is_signed ? llvm::Intrinsic::arm_ssat : llvm::Intrinsic::arm_usat;
+    return b_.CreateCall(llvm::Intrinsic::getDeclaration(&module, id), {v, b_.getInt32(bits)});
+  };
+  Value* x = emit(rounding->a);
+  Value* number = b_.CreateIntrinsic(llvm::Intrinsic::arm_vcvtr, {x->getType()}, {x});
+  number = b_.CreateBitCast(number, b_.getInt32Ty());
+  if (offset != 0) number = b_.CreateAdd(saturated(true, number, 16), b_.getInt32(static_cast<uint32_t>(offset)));
+  number = saturated(is_signed(to), number, 8);
+  if (offset != 0) number = b_.CreateSelect(b_.CreateFCmpUNO(x, x), b_.getInt32(0), number);
+  return b_.CreateTrunc(number, b_.getInt8Ty());
 }
 
 Value* KernelEmitter::emit_square_root(Value* x) {

@@ -135,6 +135,8 @@ class KernelEmitter {
 
   // ---- rounding and square roots (emit_rounding.cpp)
   Value* emit_rounding(tensor::UnaryOp, Value*);
+  // A cast of round(x) or round(x) + integer to 8 bits by the instructions of ARM's FPU; null if it is not one.
+  Value* emit_rounded_cast(const tensor::Cast&, DType to);
   Value* emit_square_root(Value*);
 
   // ---- conversions (emit_cast.cpp)
@@ -221,6 +223,8 @@ class KernelEmitter {
   void emit_instruction(const tensor::IntrinsicCall&);
   // False if the CPU has no instruction for it.
   bool emit_byte_products(const tensor::IntrinsicCall&);
+  bool emit_byte_products_x86(const tensor::IntrinsicCall&);
+  bool emit_byte_products_arm(const tensor::IntrinsicCall&);
   void emit_tile_transpose(const tensor::IntrinsicCall&);
   Value* pointer_to(const tensor::Region&);
 

@@ -2,7 +2,7 @@
 # Rounding, square roots and transcendental functions on 32-bit ARM, whose CPUs lack many of their instructions, equal
 # those on x86 bit by bit: special values and random patterns of float32 and float64. Transcendental functions of float64
 # may differ in the last bit where libgcc subtracts: __aeabi_dsub of GCC 12 rounds 1 - 0x1.a57687df15adep-33 downwards.
-# NEON takes subnormal float32 for zero. And constants are found.
+# NEON takes subnormal float32 for zero. Bytes that floats are rounded to are equal. And constants are found.
 # arm_arithmetic_test.sh DLCC SOURCE_FOLDER WORK_FOLDER; exit status 77 (skipped) without a cross compiler or the emulator.
 set -euo pipefail
 dlcc=$1 source=$2 work=$3
@@ -49,6 +49,22 @@ for type in float32 float64; do
   run $type x86-64 cc "" -mcpu=x86-64-v3
   for target in cortex-m0plus cortex-m4 armv7-a; do run $type $target arm-linux-gnueabihf-gcc qemu-arm; done
 done
+
+# Numbers rounded to bytes, also NaN, infinities and ties, are equal.
+cat > bytes.rly <<END
+def @main(%x: Tensor[($count), float32]) {
+  (cast(round(%x), dtype="uint8"), cast(round(%x), dtype="int8"), cast(round(%x) + 100f, dtype="uint8"),
+   cast(round(%x) + -77f, dtype="int8"), cast(round(%x) + 0.5f, dtype="uint8"), cast(round(%x) + 300f, dtype="uint8"))
+}
+END
+cp float32.in bytes.in
+run bytes x86-64 cc "" -mcpu=x86-64-v3
+for target in cortex-m0plus cortex-m4 cortex-m33; do
+  run bytes $target arm-linux-gnueabihf-gcc qemu-arm
+  cmp bytes.x86-64 bytes.$target
+done
+"$dlcc" bytes.rly -o bytes.s --emit=asm --prefix m --target cortex-m4
+[ "$(grep -c vcvtr bytes.s)" -ge 4 ] || { echo "no vcvtr" && exit 1; }
 
 # Constants of several compilation units, which Cortex-M0+ addresses by words among the code.
 {

@@ -12,6 +12,7 @@ namespace dlcc::tensor {
 std::vector<Expr> prefetched_lines(int64_t lines, const Expr& tile, int64_t tiles, const KChunk& chunk,
                                    const Expr& unrolled_block, const Machine& machine) {
   const int64_t streams = machine.prefetch_streams;
+  if (streams == 0) return {};
   int64_t of_chunk = ceil_div(lines, tiles * chunk.count);
   bool many = chunk.unrolled_blocks % streams == 0 && of_chunk >= chunk.unrolled_blocks;
   std::vector<Expr> found;
@@ -45,6 +46,7 @@ KLoops::KLoops(const ContractionPlan& plan, const Machine& machine, const Tuning
   else if (plan.k_per_accumulator > 0)
     block_size_ = std::min(block_size_, plan.k_per_accumulator);
   blocks_ = extent / block_size_, rest_ = extent % block_size_;
+  k_unroll_ = plan.byte_products && machine.byte_products == ByteProducts::scalar_pairs ? max_chunk : machine.k_unroll;
 }
 
 int64_t KLoops::k_in(const KRange& k) const { return outer_k_ * (k.blocks * block_size_ + (k.with_rest ? rest_ : 0)); }
@@ -83,7 +85,7 @@ KLoops::NextWeights KLoops::next_weights(const KRange& k) const {
 // input image: their loop is not unrolled.
 int64_t KLoops::unrolled_blocks_in(int64_t k) const {
   bool plain = plan_.blocked_k < 0 && k < machine_.min_unrolled_blocks * machine_.k_unroll;
-  return plain ? 0 : k / machine_.k_unroll;
+  return plain ? 0 : k / k_unroll_;
 }
 
 // The number of chunks in `k` K indices. A block of at most max_chunk channels is one chunk; in a longer block each
@@ -120,7 +122,7 @@ Stmt KLoops::loops(const Stmt& body, const KRange& range, const KLoopHooks& hook
 Stmt KLoops::chunk(const Stmt& body, const Expr& base, int64_t count, const KChunk& first,
                    const KLoopHooks& hooks) const {
   const Var& axis = axes()[innermost_].var;
-  int64_t unrolled_blocks = unrolled_blocks_in(count), k_unroll = machine_.k_unroll,
+  int64_t unrolled_blocks = unrolled_blocks_in(count), k_unroll = k_unroll_,
           rest = count - unrolled_blocks * k_unroll;
   int64_t together = plan_.k_interleave;
   Var unrolled_block = make_var("unrolled_block"), k = make_var("k"), last = make_var("k");

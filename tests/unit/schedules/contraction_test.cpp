@@ -56,6 +56,17 @@ TEST_CASE("register tiles leave registers for the factors, and for products wher
   CHECK(pairs.rows * pairs.vectors == 6);  // five hold a product and the factors of the next two
 }
 
+TEST_CASE("tiles of byte products without vectors fit the general registers") {
+  const Machine m{
+      .vector_bytes = 4, .general_registers = 13, .byte_products = ByteProducts::scalar_pairs, .prefetch_streams = 0};
+  auto tile = [&](int64_t max_rows) {
+    const RegisterTile t = choose_register_tile(m, 1, 16, 4, true, max_rows);
+    return std::pair(t.rows, t.vectors);
+  };
+  CHECK(tile(100) == std::pair<int64_t, int64_t>(2, 2));
+  CHECK(tile(1) == std::pair<int64_t, int64_t>(1, 4));  // weights need no registers from one output to the next
+}
+
 TEST_CASE("a tile of few rows spans panels until memory has enough streams") {
   auto vectors = [](const Machine& m, int64_t rows, int64_t panel_width) -> int64_t {
     auto tile = tile_of_few_rows(m, rows, m.lanes(32), panel_width);
@@ -263,4 +274,19 @@ TEST_CASE("a batched matrix product of integers") {
                       [&](Index i, Index r) { return a(i[0], i[1], r[0]) * b(i[0], r[0], i[2]); });
   d.mark_result(y);
   check_schedule(d.finish(), {false, false});
+}
+
+TEST_CASE("where memory is scarce, padded copies hold the rows that one row of the result reads") {
+  const Machine scarce{.vector_bytes = 4, .copies_rows = true};
+  auto check = [&](const Conv& p, const std::string& copy) {
+    const TensorFunction f = convolution(p);
+    const std::vector<bool> constant = {false, true, true, false};
+    check_schedule(f, constant, {}, {}, {scarce});
+    const std::vector<Layout> dense(f.params.size() + 1);
+    const std::string text = print(schedule({f, constant, dense, {scarce}}).variants[0]);
+    CHECK_MESSAGE(text.find(copy) != std::string::npos, text.substr(0, text.find('\n')));
+  };
+  check({.c = 5, .h = 7, .w = 9, .o = 8}, "scratch rows: f32[1, 5, 3, 11]");
+  check({.c = 5, .h = 7, .w = 9, .o = 8, .k = 5, .stride = 2, .pad = 2}, "scratch rows: f32[1, 5, 5, 12]");
+  check({.n = 2, .c = 5, .h = 7, .w = 9, .o = 8}, "scratch padded: f32[2, 5, 9, 11]");  // several images
 }
