@@ -122,19 +122,47 @@ Value* KernelEmitter::emit_rounding(UnaryOp op, Value* x) {
   }
 }
 
+namespace {
+
+// An integer of at most 8 bits and a sign that is added to a float32, a literal or the cast of one.
+std::optional<int64_t> byte_offset(const Expr& e) {
+  if (const Cast* cast = as<Cast>(e)) {
+    const Literal* number = as<Literal>(cast->a);
+    return number && is_integer(cast->a.type()) && bits(cast->a.type()) == 8 ? std::optional(number->integer)
+                                                                            : std::nullopt;
+  }
+  const Literal* number = as<Literal>(e);
+  const bool is_byte = number && std::abs(number->number) <= UINT8_MAX && number->number == std::trunc(number->number);
+  return is_byte ? std::optional(static_cast<int64_t>(number->number)) : std::nullopt;
+}
+
+// The operand of bounds that a conversion to the type enforces itself: max(min(x, 255), 0) for uint8.
+Expr without_bounds_of(DType type, Expr e) {
+  const double low = is_signed(type) ? INT8_MIN : 0, high = is_signed(type) ? INT8_MAX : UINT8_MAX;
+  for (;;) {
+    const Binary* bound = as<Binary>(e);
+    const Literal* number = bound && bound->a.type() == dtype::f32 ? as<Literal>(bound->b) : nullptr;
+    const bool is_enforced = number && ((bound->op == BinaryOp::min && number->number >= high) ||
+                                        (bound->op == BinaryOp::max && number->number <= low));
+    if (!is_enforced) return e;
+    e = bound->a;
+  }
+}
+
+}  // namespace
+
 // The quantization of a float32. `vcvtr` rounds to the nearest even integer, saturates to 32 bits and takes NaN for 0.
 // The sum with the offset cannot overflow after a saturation to 16 bits; beyond them the result is saturated, too. A sum
 // with NaN gives 0.
 Value* KernelEmitter::emit_rounded_cast(const Cast& cast, DType to) {
   if (lanes_ || !is_arm32() || !cpu_.checkFeatures("+vfp2sp") || is_float(to) || bits(to) != 8 || is_bool(to))
     return nullptr;
-  Expr rounded = cast.a;
+  Expr rounded = without_bounds_of(to, cast.a);
   int64_t offset = 0;
   if (const Binary* sum = as<Binary>(rounded); sum && sum->op == BinaryOp::add) {
-    const Literal* number = as<Literal>(sum->b);
-    const bool is_byte = number && sum->a.type() == dtype::f32 && std::abs(number->number) <= UINT8_MAX;
-    if (!is_byte || number->number != std::trunc(number->number)) return nullptr;
-    rounded = sum->a, offset = static_cast<int64_t>(number->number);
+    const auto number = sum->a.type() == dtype::f32 ? byte_offset(sum->b) : std::nullopt;
+    if (!number) return nullptr;
+    rounded = sum->a, offset = *number;
   }
   const Unary* rounding = as<Unary>(rounded);
   if (!rounding || rounding->op != UnaryOp::round_even || rounding->a.type() != dtype::f32) return nullptr;

@@ -54,7 +54,9 @@ done
 cat > bytes.rly <<END
 def @main(%x: Tensor[($count), float32]) {
   (cast(round(%x), dtype="uint8"), cast(round(%x), dtype="int8"), cast(round(%x) + 100f, dtype="uint8"),
-   cast(round(%x) + -77f, dtype="int8"), cast(round(%x) + 0.5f, dtype="uint8"), cast(round(%x) + 300f, dtype="uint8"))
+   cast(round(%x) + -77f, dtype="int8"), cast(round(%x) + 0.5f, dtype="uint8"), cast(round(%x) + 300f, dtype="uint8"),
+   cast(clip(round(%x) + 3f, a_min=0f, a_max=200f), dtype="uint8"),
+   cast(clip(round(%x) + 3f, a_min=-128f, a_max=127f), dtype="int8"))
 }
 END
 cp float32.in bytes.in

@@ -56,7 +56,7 @@ std::string run_passes(relay::Module module, const std::string& names, bool vect
     using enum tensor::ByteProducts;
     relay::PassContext context{.diagnostics = &d,
                                .channel_block = vectors ? 16 : 1,
-                               .machine = {.byte_products = vectors ? dot : scalar_pairs}};
+                               .machine = {.byte_products = vectors ? dot : scalar_pairs, .copies_rows = !vectors}};
     module = pass->run(std::move(module), context);
     if (d.has_errors()) return d.str();
     CHECK_MESSAGE(relay::verify(module, d), "after " << name << ":\n" << d.str() << relay::print(module, false));
