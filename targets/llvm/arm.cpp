@@ -23,7 +23,7 @@ tensor::Machine microcontroller(int float_registers, bool has_fma, ByteProducts 
           .general_registers = 13,
           .has_fma = has_fma,
           .byte_products = byte_products,
-          .accumulators_in_flight = 4,
+          .accumulators_in_flight = 8,
           .product_registers = 1,
           .l1_bytes = 4 << 10,
           .l2_bytes = 1 << 20,

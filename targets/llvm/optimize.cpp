@@ -6,7 +6,9 @@
 #include <llvm/IR/Instructions.h>
 #include <llvm/Passes/PassBuilder.h>
 #include <llvm/Transforms/InstCombine/InstCombine.h>
+#include <llvm/TargetParser/Triple.h>
 #include <llvm/Transforms/Scalar/EarlyCSE.h>
+#include <llvm/Transforms/Scalar/LICM.h>
 #include <llvm/Transforms/Scalar/LoopPassManager.h>
 #include <llvm/Transforms/Scalar/SROA.h>
 #include <llvm/Transforms/Scalar/SimplifyCFG.h>
@@ -74,8 +76,13 @@ void optimize(llvm::Module& module, llvm::TargetMachine& machine) {
   passes.addPass(llvm::EarlyCSEPass(false));
   passes.addPass(llvm::InstCombinePass());
   passes.addPass(llvm::SimplifyCFGPass());
-  passes.addPass(llvm::EarlyCSEPass(false));
+  const llvm::Triple triple(module.getTargetTriple());
+  // An epilogue on 32-bit ARM is scalar code that loads the same scales and biases for every element. Their addresses do
+  // not alias the results (aliases.h), and registers for floats are free.
+  const bool hoists_loads = triple.isARM() || triple.isThumb();
+  passes.addPass(llvm::EarlyCSEPass(hoists_loads));
   passes.addPass(llvm::InstCombinePass());
+  if (hoists_loads) passes.addPass(llvm::createFunctionToLoopPassAdaptor(llvm::LICMPass(llvm::LICMOptions()), true));
   for (llvm::Function& f : module) {
     if (f.isDeclaration()) continue;
     passes.run(f, functions);
