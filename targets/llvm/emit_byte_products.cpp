@@ -53,13 +53,15 @@ bool KernelEmitter::emit_byte_products_arm(const IntrinsicCall& x) {
     return b_.CreateAlignedLoad(b_.getInt32Ty(), pointer_to(x.operands[operand]), llvm::Align(1));
   };
   // The bytes 1 and 3 in place of the bytes 0 and 2.
-  auto odd = [&](Value* v) { return b_.CreateIntrinsic(llvm::Intrinsic::fshr, {v->getType()}, {v, v, b_.getInt32(8)}); };
+  auto odd = [&](Value* v) {
+    return b_.CreateIntrinsic(llvm::Intrinsic::fshr, {v->getType()}, {v, v, b_.getInt32(8)});
+  };
   Value *data = four(0), *weights = four(1), *to = pointer_to(x.operands[2]);
   Value* sum = b_.CreateAlignedLoad(b_.getInt32Ty(), to, llvm::Align(4));
-  sum = call(llvm::Intrinsic::arm_smlad, {call(llvm::Intrinsic::arm_uxtb16, {data}),
-                                          call(llvm::Intrinsic::arm_sxtb16, {weights}), sum});
-  sum = call(llvm::Intrinsic::arm_smlad, {call(llvm::Intrinsic::arm_uxtb16, {odd(data)}),
-                                          call(llvm::Intrinsic::arm_sxtb16, {odd(weights)}), sum});
+  sum = call(llvm::Intrinsic::arm_smlad,
+             {call(llvm::Intrinsic::arm_uxtb16, {data}), call(llvm::Intrinsic::arm_sxtb16, {weights}), sum});
+  sum = call(llvm::Intrinsic::arm_smlad,
+             {call(llvm::Intrinsic::arm_uxtb16, {odd(data)}), call(llvm::Intrinsic::arm_sxtb16, {odd(weights)}), sum});
   b_.CreateAlignedStore(sum, to, llvm::Align(4));
   return true;
 }

@@ -129,7 +129,7 @@ std::optional<int64_t> byte_offset(const Expr& e) {
   if (const Cast* cast = as<Cast>(e)) {
     const Literal* number = as<Literal>(cast->a);
     return number && is_integer(cast->a.type()) && bits(cast->a.type()) == 8 ? std::optional(number->integer)
-                                                                            : std::nullopt;
+                                                                             : std::nullopt;
   }
   const Literal* number = as<Literal>(e);
   const bool is_byte = number && std::abs(number->number) <= UINT8_MAX && number->number == std::trunc(number->number);
@@ -152,8 +152,8 @@ Expr without_bounds_of(DType type, Expr e) {
 }  // namespace
 
 // The quantization of a float32. `vcvtr` rounds to the nearest even integer, saturates to 32 bits and takes NaN for 0.
-// The sum with the offset cannot overflow after a saturation to 16 bits; beyond them the result is saturated, too. A sum
-// with NaN gives 0.
+// The sum with the offset cannot overflow after a saturation to 16 bits; beyond them the result is saturated, too. A
+// sum with NaN gives 0.
 Value* KernelEmitter::emit_rounded_cast(const Cast& cast, DType to) {
   if (lanes_ || !is_arm32() || !cpu_.checkFeatures("+vfp2sp") || is_float(to) || bits(to) != 8 || is_bool(to))
     return nullptr;

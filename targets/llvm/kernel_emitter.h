@@ -276,8 +276,8 @@ class KernelEmitter {
   Value* guard_ = nullptr;  // the condition under which loads are valid; null: always
   std::unordered_map<const tensor::VarNode*, Binding> bindings_;
   std::map<const tensor::VarNode*, Dim> guarded_indices_;  // variables in [0, extent), by conditions around
-  int bound_ = 0;          // the number of variables bound so far
-  tensor::Ranges ranges_;  // of bound variables, if known
+  int bound_ = 0;                                          // the number of variables bound so far
+  tensor::Ranges ranges_;                                  // of bound variables, if known
   std::unordered_map<const tensor::BufferNode*, Memory> memory_;
   std::unordered_map<const tensor::BufferNode*, Shape> strides_;  // of buffers accessed so far
   const KernelDebug* debug_;                                      // null without -g

@@ -1,14 +1,15 @@
 #include "targets/llvm/optimize.h"
 
 #include <llvm/Analysis/AliasAnalysis.h>
+#include <llvm/Analysis/LoopInfo.h>
+#include <llvm/Analysis/ValueTracking.h>
 #include <llvm/IR/Dominators.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/Instructions.h>
 #include <llvm/Passes/PassBuilder.h>
-#include <llvm/Transforms/InstCombine/InstCombine.h>
 #include <llvm/TargetParser/Triple.h>
+#include <llvm/Transforms/InstCombine/InstCombine.h>
 #include <llvm/Transforms/Scalar/EarlyCSE.h>
-#include <llvm/Transforms/Scalar/LICM.h>
 #include <llvm/Transforms/Scalar/LoopPassManager.h>
 #include <llvm/Transforms/Scalar/SROA.h>
 #include <llvm/Transforms/Scalar/SimplifyCFG.h>
@@ -57,6 +58,37 @@ void rebase_on_loop_exit(llvm::Function& f, const llvm::DominatorTree& dominator
       }
 }
 
+// Whether an address is in an operand that is constant while the function runs.
+bool is_constant_operand(const llvm::Value* pointer) {
+  const auto* argument = llvm::dyn_cast<llvm::Argument>(llvm::getUnderlyingObject(pointer));
+  return argument && argument->hasNoAliasAttr() && argument->onlyReadsMemory();
+}
+
+// Moves loads of constant floats, such as the scales and biases of an epilogue, out of loops in which they are the same
+// and are executed in every iteration. Scalar code on 32-bit ARM has registers for floats to spare. Loads of integers
+// stay: the weights of byte products would fill the other registers.
+void hoist_constant_floats(llvm::Function& f) {
+  llvm::DominatorTree dominators(f);
+  llvm::LoopInfo loops(dominators);
+  auto all = loops.getLoopsInPreorder();
+  for (llvm::Loop* loop : llvm::reverse(all)) {
+    llvm::BasicBlock* before = loop->getLoopPreheader();
+    llvm::SmallVector<llvm::BasicBlock*> exiting;
+    loop->getExitingBlocks(exiting);
+    for (llvm::BasicBlock* block : loop->blocks()) {
+      const bool always =
+          llvm::all_of(exiting, [&](const llvm::BasicBlock* exit) { return dominators.dominates(block, exit); });
+      if (!before || !always) continue;
+      for (llvm::Instruction& i : llvm::make_early_inc_range(*block)) {
+        auto* load = llvm::dyn_cast<llvm::LoadInst>(&i);
+        if (!load || !load->getType()->isFloatTy() || !is_constant_operand(load->getPointerOperand())) continue;
+        bool changed = false;
+        if (loop->makeLoopInvariant(load->getPointerOperand(), changed)) load->moveBefore(before->getTerminator());
+      }
+    }
+  }
+}
+
 }  // namespace
 
 void optimize(llvm::Module& module, llvm::TargetMachine& machine) {
@@ -77,16 +109,14 @@ void optimize(llvm::Module& module, llvm::TargetMachine& machine) {
   passes.addPass(llvm::InstCombinePass());
   passes.addPass(llvm::SimplifyCFGPass());
   const llvm::Triple triple(module.getTargetTriple());
-  // An epilogue on 32-bit ARM is scalar code that loads the same scales and biases for every element. Their addresses do
-  // not alias the results (aliases.h), and registers for floats are free.
-  const bool hoists_loads = triple.isARM() || triple.isThumb();
-  passes.addPass(llvm::EarlyCSEPass(hoists_loads));
+  const bool is_arm32 = triple.isARM() || triple.isThumb();
+  passes.addPass(llvm::EarlyCSEPass(is_arm32));  // also across stores that do not alias
   passes.addPass(llvm::InstCombinePass());
-  if (hoists_loads) passes.addPass(llvm::createFunctionToLoopPassAdaptor(llvm::LICMPass(llvm::LICMOptions()), true));
   for (llvm::Function& f : module) {
     if (f.isDeclaration()) continue;
     passes.run(f, functions);
     rebase_on_loop_exit(f, llvm::DominatorTree(f));
+    if (is_arm32) hoist_constant_floats(f);
   }
 }
 

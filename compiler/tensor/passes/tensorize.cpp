@@ -72,9 +72,7 @@ class Matcher {
            std::equal(operand.strides.begin(), operand.strides.end(), strides.end() - operand.rank());
   }
 
-  Expr in_other_lanes(const Expr& e) const {
-    return own_lane_ ? substitute(e, {{own_lane_, Expr(other_lane_)}}) : e;
-  }
+  Expr in_other_lanes(const Expr& e) const { return own_lane_ ? substitute(e, {{own_lane_, Expr(other_lane_)}}) : e; }
 
   const Intrinsic& intrinsic_;
   Var own_lane_, other_lane_;       // null in an intrinsic of one lane

@@ -17,7 +17,8 @@
 //
 //   for batch: parallel M block: parallel panel: parallel tile of the block: ..
 //
-// Where memory is scarce (Machine::copies_rows), a padded copy of the data holds the rows that one row of the result reads:
+// Where memory is scarce (Machine::copies_rows), a padded copy of the data holds the rows that one row of the result
+// reads:
 //
 //   for row of the image: copy rows; parallel panel: parallel tile of the row: ..
 //
@@ -100,8 +101,7 @@ struct RegisterTile {
   int64_t rows = 1, vectors = 1;
 };
 RegisterTile choose_register_tile(const Machine&, int64_t n_per_vector, int64_t panel_width, int64_t k_interleave = 1,
-                                  bool byte_products = false,
-                                  int64_t max_rows = std::numeric_limits<int64_t>::max());
+                                  bool byte_products = false, int64_t max_rows = std::numeric_limits<int64_t>::max());
 
 // Whether a tile of that shape fits the registers with `accumulators_of_element` accumulators for each of its elements.
 bool fits_registers(const Machine&, const RegisterTile&, int64_t accumulators_of_element, int64_t k_interleave = 1,

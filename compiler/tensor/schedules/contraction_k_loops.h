@@ -93,12 +93,11 @@ class KLoops {
   const ContractionPlan& plan_;
   const Machine& machine_;
   const TuningConfig& config_;
-  size_t innermost_ = 0;                            // position of innermost_axis()
-  int64_t block_size_ = 1, blocks_ = 0, rest_ = 0;  // of the innermost axis
-  int64_t outer_k_ = 1;                             // product of the other reduced axes
-  // Machine::k_unroll. Without vectors, the K indices of a whole chunk: each dot product takes four of them, and the
-  // branch of a loop costs as much as two.
-  int64_t k_unroll_ = 1;
+  size_t innermost_ = 0;                             // position of innermost_axis()
+  int64_t block_size_ = 1, blocks_ = 0, rest_ = 0;   // of the innermost axis
+  int64_t outer_k_ = 1;                              // product of the other reduced axes
+  int64_t k_unroll_ = 1;                             // Machine::k_unroll, or that of byte products without vectors
+  bool unrolls_all_ = false, unrolls_rest_ = false;  // the loops over all of a short K; the rest behind unrolled blocks
 };
 
 }  // namespace dlcc::tensor

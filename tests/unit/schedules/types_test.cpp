@@ -237,10 +237,7 @@ TEST_CASE("dot products of four unsigned and signed bytes equal the definition")
 
 TEST_CASE("dot products of bytes without vectors read channels that are stored last") {
   const std::vector<Machine> machines = {
-      {.vector_bytes = 4,
-       .general_registers = 13,
-       .byte_products = ByteProducts::scalar_pairs,
-       .prefetch_streams = 0}};
+      {.vector_bytes = 4, .general_registers = 13, .byte_products = ByteProducts::scalar_pairs, .prefetch_streams = 0}};
   const std::vector<bool> constant = {false, true, true};
   auto check = [&](const Conv& p, bool channels_last, bool expected) {
     TensorFunction f = convolution_in(dtype::u8, p, false, dtype::i8);

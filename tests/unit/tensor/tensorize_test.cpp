@@ -55,12 +55,14 @@ TEST_CASE("stores outside of vector loops become dot products of one lane") {
   auto tensorized = [](const std::string& loop) {
     std::string value = "acc[lane]";
     for (int j = 0; j < 4; ++j)
-      value += (j ? " + " : " + (") + product("a[k, " + std::to_string(j) + "]", "b[k, lane, " + std::to_string(j) + "]");
+      value +=
+          (j ? " + " : " + (") + product("a[k, " + std::to_string(j) + "]", "b[k, lane, " + std::to_string(j) + "]");
     Diagnostics d;
-    auto parsed = parse("kernel @k(read a: u8[2, 4], read b: i8[2, 4, 4], write y: i32[4]) {\n alloc reg acc: i32[4]\n"
-                        " vector v in 4 { acc[v] = 0i32 }\n for k in 2 { " +
-                            loop + " lane in 4 { acc[lane] = " + value + ") } }\n vector v in 4 { y[v] = acc[v] }\n}",
-                        "test", d);
+    auto parsed = parse(
+        "kernel @k(read a: u8[2, 4], read b: i8[2, 4, 4], write y: i32[4]) {\n alloc reg acc: i32[4]\n"
+        " vector v in 4 { acc[v] = 0i32 }\n for k in 2 { " +
+            loop + " lane in 4 { acc[lane] = " + value + ") } }\n vector v in 4 { y[v] = acc[v] }\n}",
+        "test", d);
     REQUIRE_MESSAGE(parsed, d.str());
     Kernel kernel = parsed->kernels[0];
     kernel.body = tensorize(kernel.body, scalar_byte_products());
