@@ -118,7 +118,8 @@ Value* KernelEmitter::emit_rounding(UnaryOp op, Value* x) {
     case UnaryOp::trunc:
       return intrinsic(llvm::Intrinsic::trunc, {x});
     default:
-      return intrinsic(llvm::Intrinsic::roundeven, {x});
+      // LLVM 19 has no rule for `roundeven` on 32-bit ARM. The rounding mode is to the nearest even number.
+      return intrinsic(is_arm32() ? llvm::Intrinsic::nearbyint : llvm::Intrinsic::roundeven, {x});
   }
 }
 

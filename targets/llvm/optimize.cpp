@@ -3,6 +3,7 @@
 #include <llvm/Analysis/AliasAnalysis.h>
 #include <llvm/Analysis/LoopInfo.h>
 #include <llvm/Analysis/ValueTracking.h>
+#include <llvm/CodeGen/TargetSubtargetInfo.h>
 #include <llvm/IR/Dominators.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/Instructions.h>
@@ -64,14 +65,26 @@ bool is_constant_operand(const llvm::Value* pointer) {
   return argument && argument->hasNoAliasAttr() && argument->onlyReadsMemory();
 }
 
+bool is_float_phi(const llvm::PHINode& phi) { return phi.getType()->isFloatTy(); }
+
+// The largest number of floats that a loop in `loop`, or itself, keeps from one iteration to the next.
+int64_t floats_kept_in(const llvm::Loop& loop) {
+  int64_t most = 0;
+  for (llvm::BasicBlock* block : loop.blocks())
+    most = std::max<int64_t>(most, llvm::count_if(block->phis(), is_float_phi));
+  return most;
+}
+
 // Moves loads of constant floats, such as the scales and biases of an epilogue, out of loops in which they are the same
-// and are executed in every iteration. Scalar code on 32-bit ARM has registers for floats to spare. Loads of integers
-// stay: the weights of byte products would fill the other registers.
+// and are executed in every iteration, as far as an FPU has registers for them. Loads of integers stay: the weights of
+// byte products would fill the other registers.
 void hoist_constant_floats(llvm::Function& f) {
+  constexpr int64_t registers = 16;  // half of an FPU's; the others are for the operands of the accumulators
   llvm::DominatorTree dominators(f);
   llvm::LoopInfo loops(dominators);
-  auto all = loops.getLoopsInPreorder();
-  for (llvm::Loop* loop : llvm::reverse(all)) {
+  const auto outermost_first = loops.getLoopsInPreorder();
+  for (llvm::Loop* loop : llvm::reverse(outermost_first)) {
+    int64_t kept = floats_kept_in(*loop);
     llvm::BasicBlock* before = loop->getLoopPreheader();
     llvm::SmallVector<llvm::BasicBlock*> exiting;
     loop->getExitingBlocks(exiting);
@@ -83,7 +96,9 @@ void hoist_constant_floats(llvm::Function& f) {
         auto* load = llvm::dyn_cast<llvm::LoadInst>(&i);
         if (!load || !load->getType()->isFloatTy() || !is_constant_operand(load->getPointerOperand())) continue;
         bool changed = false;
-        if (loop->makeLoopInvariant(load->getPointerOperand(), changed)) load->moveBefore(before->getTerminator());
+        if (kept >= registers || !loop->makeLoopInvariant(load->getPointerOperand(), changed)) continue;
+        load->moveBefore(before->getTerminator());
+        ++kept;
       }
     }
   }
@@ -116,7 +131,7 @@ void optimize(llvm::Module& module, llvm::TargetMachine& machine) {
     if (f.isDeclaration()) continue;
     passes.run(f, functions);
     rebase_on_loop_exit(f, llvm::DominatorTree(f));
-    if (is_arm32) hoist_constant_floats(f);
+    if (is_arm32 && machine.getSubtargetImpl(f)->checkFeatures("+vfp2sp")) hoist_constant_floats(f);
   }
 }
 

@@ -47,7 +47,7 @@ run() {  # TYPE TARGET COMPILER EMULATOR: the results in TYPE.TARGET
 }
 for type in float32 float64; do
   run $type x86-64 cc "" -mcpu=x86-64-v3
-  for target in cortex-m0plus cortex-m4 armv7-a; do run $type $target arm-linux-gnueabihf-gcc qemu-arm; done
+  for target in cortex-m0plus cortex-m4 cortex-m33 armv7-a; do run $type $target arm-linux-gnueabihf-gcc qemu-arm; done
 done
 
 # Numbers rounded to bytes, also NaN, infinities and ties, are equal.
@@ -96,7 +96,7 @@ def outputs(path, code):
 failed = 0
 for kind, code in (("float32", "f"), ("float64", "d")):
     inputs = struct.unpack_from(f"<20000{code}", open(kind + ".in", "rb").read(), 8)
-    for target in ("cortex-m0plus", "cortex-m4", "armv7-a"):
+    for target in ("cortex-m0plus", "cortex-m4", "cortex-m33", "armv7-a"):
         for name, ours, theirs in zip(names, outputs(f"{kind}.{target}", code), outputs(f"{kind}.x86-64", code)):
             bits = lambda v: int.from_bytes(struct.pack("<" + code, v), "little")
             allowed = kind == "float64" and target != "armv7-a" and name in ("exp", "log", "tanh", "sigmoid")
