@@ -287,6 +287,6 @@ TEST_CASE("where memory is scarce, padded copies hold the rows that one row of t
     CHECK_MESSAGE(text.find(copy) != std::string::npos, text.substr(0, text.find('\n')));
   };
   check({.c = 5, .h = 7, .w = 9, .o = 8}, "scratch rows: f32[1, 5, 3, 11]");
-  check({.c = 5, .h = 7, .w = 9, .o = 8, .k = 5, .stride = 2, .pad = 2}, "scratch rows: f32[1, 5, 5, 12]");
+  check({.c = 5, .h = 7, .w = 9, .o = 8, .k = 5, .stride = 2, .pad = 2}, "scratch rows: f32[1, 5, 5, 13]");
   check({.n = 2, .c = 5, .h = 7, .w = 9, .o = 8}, "scratch padded: f32[2, 5, 9, 11]");  // several images
 }
