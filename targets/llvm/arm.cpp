@@ -15,8 +15,8 @@ constexpr int registers_without_fpu = 8;  // of the general registers, those tha
 // operands are neither blocked nor prefetched (l2_bytes). l1_bytes bounds the scratch rows on the stack, to 1 KiB.
 // Of the general registers, the stack pointer, the link register and the program counter are not available. Cortex-M4,
 // M7, M33 and M55 have 32 registers for float32. A multiply-add takes 3 cycles on Cortex-M4 (Arm, "Cortex-M4 Technical
-// Reference Manual", section 7.2.3), and no other core has two units, so few independent accumulators are enough: four,
-// so that neighbouring windows share elements.
+// Reference Manual", section 7.2.3), and no other core has two units, so few independent accumulators are enough. Eight
+// neighbouring windows share most of their elements, each of which a depthwise convolution of bytes converts.
 tensor::Machine microcontroller(int float_registers, bool has_fma, ByteProducts byte_products) {
   return {.vector_bytes = 4,
           .vector_registers = float_registers,

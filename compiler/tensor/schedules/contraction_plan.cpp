@@ -175,7 +175,8 @@ class Planner {
       for (size_t d = 0; all && d < shape.size(); ++d) all = is_stored(l, static_cast<int>(d), shape[d], read[d]);
       return all;
     };
-    if (read.size() != shape.size() || (machine_.copies_rows && copy_rows(read))) return;
+    const bool are_bytes = bits(data().buffer->type) == 8;
+    if (read.size() != shape.size() || (machine_.copies_rows && are_bytes && copy_rows(read))) return;
     Layout padded = with_halo(layout, shape, read);
     reads_inside_ = is_stored_in(padded);
     if (!reads_inside_ || is_stored_in(layout)) return;

@@ -275,18 +275,3 @@ TEST_CASE("a batched matrix product of integers") {
   d.mark_result(y);
   check_schedule(d.finish(), {false, false});
 }
-
-TEST_CASE("where memory is scarce, padded copies hold the rows that one row of the result reads") {
-  const Machine scarce{.vector_bytes = 4, .copies_rows = true};
-  auto check = [&](const Conv& p, const std::string& copy) {
-    const TensorFunction f = convolution(p);
-    const std::vector<bool> constant = {false, true, true, false};
-    check_schedule(f, constant, {}, {}, {scarce});
-    const std::vector<Layout> dense(f.params.size() + 1);
-    const std::string text = print(schedule({f, constant, dense, {scarce}}).variants[0]);
-    CHECK_MESSAGE(text.find(copy) != std::string::npos, text.substr(0, text.find('\n')));
-  };
-  check({.c = 5, .h = 7, .w = 9, .o = 8}, "scratch rows: f32[1, 5, 3, 11]");
-  check({.c = 5, .h = 7, .w = 9, .o = 8, .k = 5, .stride = 2, .pad = 2}, "scratch rows: f32[1, 5, 5, 13]");
-  check({.n = 2, .c = 5, .h = 7, .w = 9, .o = 8}, "scratch padded: f32[2, 5, 9, 11]");  // several images
-}

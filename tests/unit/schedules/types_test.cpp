@@ -259,3 +259,19 @@ TEST_CASE("dot products of bytes without vectors read channels that are stored l
   check({.c = 6, .h = 6, .w = 7, .o = 16}, true, false);  // six channels
   check({.c = 3, .h = 9, .w = 12, .o = 24, .k = 4, .pad = 0}, false, true);
 }
+
+TEST_CASE("where memory is scarce, padded copies of bytes hold the rows that one row of the result reads") {
+  const Machine scarce{.vector_bytes = 4, .copies_rows = true};
+  const std::vector<bool> constant = {false, true, true};
+  auto check = [&](DType type, const Conv& p, const std::string& copy) {
+    const TensorFunction f = convolution_in(type, p, false, type);
+    check_schedule(f, constant, {}, {}, {scarce});
+    const std::vector<Layout> dense(f.params.size() + 1);
+    const std::string text = print(schedule({f, constant, dense, {scarce}}).variants[0]);
+    CHECK_MESSAGE(text.find(copy) != std::string::npos, text.substr(0, text.find('\n')));
+  };
+  check(dtype::u8, {.c = 5, .h = 7, .w = 9, .o = 8}, "scratch rows: u8[1, 5, 3, 11]");
+  check(dtype::i8, {.c = 5, .h = 7, .w = 9, .o = 8, .k = 5, .stride = 2, .pad = 2}, "scratch rows: i8[1, 5, 5, 13]");
+  check(dtype::u8, {.n = 2, .c = 5, .h = 7, .w = 9, .o = 8}, "scratch padded: u8[2, 5, 9, 11]");  // several images
+  check(dtype::i16, {.c = 5, .h = 7, .w = 9, .o = 8}, "scratch padded: i16[1, 5, 9, 11]");
+}
