@@ -142,11 +142,13 @@ Expr without_bounds_of(DType type, Expr e) {
   const double low = is_signed(type) ? INT8_MIN : 0, high = is_signed(type) ? INT8_MAX : UINT8_MAX;
   for (;;) {
     const Binary* bound = as<Binary>(e);
-    const Literal* number = bound && bound->a.type() == dtype::f32 ? as<Literal>(bound->b) : nullptr;
+    if (!bound || bound->a.type() != dtype::f32) return e;
+    const bool first = as<Literal>(bound->a);
+    const Literal* number = as<Literal>(first ? bound->a : bound->b);
     const bool is_enforced = number && ((bound->op == BinaryOp::min && number->number >= high) ||
                                         (bound->op == BinaryOp::max && number->number <= low));
     if (!is_enforced) return e;
-    e = bound->a;
+    e = first ? bound->b : bound->a;
   }
 }
 
