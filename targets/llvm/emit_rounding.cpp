@@ -158,8 +158,13 @@ Expr without_bounds_of(DType type, Expr e) {
 // The sum with the offset cannot overflow after a saturation to 16 bits; beyond them the result is saturated, too. A
 // sum with NaN gives 0.
 Value* KernelEmitter::emit_rounded_cast(const Cast& cast, DType to) {
-  if (lanes_ || !is_arm32() || !cpu_.checkFeatures("+vfp2sp") || is_float(to) || bits(to) != 8 || is_bool(to))
-    return nullptr;
+  if (lanes_ || !is_arm32() || !cpu_.checkFeatures("+vfp2sp")) return nullptr;
+  auto rounded_to_int32 = [&](Value* x) {
+    return b_.CreateBitCast(b_.CreateIntrinsic(llvm::Intrinsic::arm_vcvtr, {x->getType()}, {x}), b_.getInt32Ty());
+  };
+  auto is_rounding = [](const Unary* x) { return x && x->op == UnaryOp::round_even && x->a.type() == dtype::f32; };
+  if (const Unary* x = as<Unary>(cast.a); to == dtype::i32 && is_rounding(x)) return rounded_to_int32(emit(x->a));
+  if (is_float(to) || bits(to) != 8 || is_bool(to)) return nullptr;
   Expr rounded = without_bounds_of(to, cast.a);
   int64_t offset = 0;
   if (const Binary* sum = as<Binary>(rounded); sum && sum->op == BinaryOp::add) {
@@ -168,15 +173,14 @@ Value* KernelEmitter::emit_rounded_cast(const Cast& cast, DType to) {
     rounded = sum->a, offset = *number;
   }
   const Unary* rounding = as<Unary>(rounded);
-  if (!rounding || rounding->op != UnaryOp::round_even || rounding->a.type() != dtype::f32) return nullptr;
+  if (!is_rounding(rounding)) return nullptr;
   llvm::Module& module = *function_->getParent();
   auto saturated = [&](bool is_signed, Value* v, unsigned bits) {
     const auto id = is_signed ? llvm::Intrinsic::arm_ssat : llvm::Intrinsic::arm_usat;
     return b_.CreateCall(llvm::Intrinsic::getDeclaration(&module, id), {v, b_.getInt32(bits)});
   };
   Value* x = emit(rounding->a);
-  Value* number = b_.CreateIntrinsic(llvm::Intrinsic::arm_vcvtr, {x->getType()}, {x});
-  number = b_.CreateBitCast(number, b_.getInt32Ty());
+  Value* number = rounded_to_int32(x);
   if (offset != 0) number = b_.CreateAdd(saturated(true, number, 16), b_.getInt32(static_cast<uint32_t>(offset)));
   number = saturated(is_signed(to), number, 8);
   if (offset != 0) number = b_.CreateSelect(b_.CreateFCmpUNO(x, x), b_.getInt32(0), number);

@@ -135,7 +135,8 @@ class KernelEmitter {
 
   // ---- rounding and square roots (emit_rounding.cpp)
   Value* emit_rounding(tensor::UnaryOp, Value*);
-  // A cast of round(x) or round(x) + integer to 8 bits by the instructions of ARM's FPU; null if it is not one.
+  // A cast of round(x) to 8 or 32 bits, or of round(x) + integer to 8 bits, by the instructions of ARM's FPU; null if it
+  // is not one.
   Value* emit_rounded_cast(const tensor::Cast&, DType to);
   Value* emit_square_root(Value*);
 

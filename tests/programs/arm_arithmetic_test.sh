@@ -56,7 +56,8 @@ def @main(%x: Tensor[($count), float32]) {
   (cast(round(%x), dtype="uint8"), cast(round(%x * 2f), dtype="int8"), cast(round(%x * 3f) + 100f, dtype="uint8"),
    cast(round(%x * 4f) + -77f, dtype="int8"), cast(round(%x * 5f) + 0.5f, dtype="int8"),
    cast(round(%x * 6f) + 300f, dtype="uint8"), cast(clip(round(%x * 7f) + 3f, a_min=0f, a_max=200f), dtype="uint8"),
-   cast(clip(round(%x * 8f) + 3f, a_min=-128f, a_max=127f), dtype="int8"), qnn.quantize(%x, 0.5f, cast(7, dtype="uint8")))
+   cast(clip(round(%x * 8f) + 3f, a_min=-128f, a_max=127f), dtype="int8"), qnn.quantize(%x, 0.5f, cast(7, dtype="uint8")),
+   cast(round(%x * 9f), dtype="int32"))
 }
 END
 cp float32.in bytes.in
