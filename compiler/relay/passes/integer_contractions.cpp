@@ -13,8 +13,8 @@
 // divides by u. Hence a result may differ by 1 where the number to be rounded is close to a tie.
 //
 // Signed data is stored with an offset of 128, as instructions multiply unsigned data with signed weights. Without
-// vectors, all its readers read it so, and the sum with the zero point of a result is saturated in integers. Where padded
-// data has a zero point other than 0, the padding is an operation of its own. The last axis of a kernel over few
+// vectors, all its readers read it so, and the sum with the zero point of a result is saturated in integers. Where
+// padded data has a zero point other than 0, the padding is an operation of its own. The last axis of a kernel over few
 // channels gets taps of weight 0, so that their number is a multiple of four (tensor/byte_products.h).
 #include <numeric>
 
