@@ -6,7 +6,7 @@
 For each model of one float32 input and one output: the arena, the code and the weights in bytes, the instructions of one
 run for each multiply-accumulate, and whether all bytes of the output equal those of the object for x86. --steps lists
 the instructions of each step. The emulator counts virtual time in instructions, one for each nanosecond, and the
-program reads the core's timer, whose period is 40 ns. Needs arm-none-eabi-gcc, qemu-system-arm and a C compiler for the
+program reads the core's timer, whose period is 31 to 50 ns. Needs arm-none-eabi-gcc, qemu-system-arm and a C compiler for the
 host. The models may be those of tiny_networks.py.
 """
 import argparse
@@ -16,14 +16,20 @@ import subprocess
 import tempfile
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
-BOARDS = {"cortex-m3": "mps2-an385", "cortex-m4": "mps2-an386", "cortex-m7": "mps2-an500"}
+# QEMU's board of each core, the nanoseconds of a tick of its timer, and flags of the linker.
+BOARDS = {
+    "cortex-m3": ("mps2-an385", 40, []),
+    "cortex-m4": ("mps2-an386", 40, []),
+    "cortex-m7": ("mps2-an500", 40, []),
+    "cortex-m33": ("mps2-an505", 50, ["-Wl,--defsym=flash_start=0x10000000,--defsym=ram_start=0x38000000"]),
+    "cortex-m55": ("mps3-an547", 31.25, ["-Wl,--defsym=flash_start=0x10000000,--defsym=ram_start=0x30000000"]),
+}
 
 PROGRAM = """
 #include "m.h"
 #ifdef __arm__
 #include "start.h"
 #define TIMER ((volatile uint32_t *)0xE000E010)
-enum { ns_per_tick = 40 };
 static void start_timer(void) {
   TIMER[1] = 0xFFFFFF, TIMER[2] = 0, TIMER[0] = 5;
   while (TIMER[2] == 0) {
@@ -32,7 +38,6 @@ static void start_timer(void) {
 static uint32_t ticks(void) { return 0xFFFFFF - TIMER[2]; }
 #else
 #include <stdio.h>
-enum { ns_per_tick = 1 };
 static void print(const char *text) { fputs(text, stdout); }
 static void print_number(uint32_t number) { printf("%u", number); }
 static void start_timer(void) {}
@@ -46,7 +51,7 @@ static uint32_t begun;
 static void begin_step(void *self, int32_t step, const char *node) { begun = ticks(); }
 static void end_step(void *self, int32_t step, const char *node) {
   const uint32_t ended = ticks();
-  print("step "), print_number((uint32_t)step), print(" "), print_number((ended - begun) * ns_per_tick), print("\\n");
+  print("step "), print_number((uint32_t)step), print(" "), print_number(ended - begun), print("\\n");
 }
 
 int main(void) {
@@ -59,7 +64,7 @@ int main(void) {
   start_timer();
   const uint32_t before = ticks();
   if (m_run(&inputs, &outputs, arena, sizeof arena) != DLCC_OK) return 1;
-  print("run "), print_number((ticks() - before) * ns_per_tick), print("\\n");
+  print("run "), print_number(ticks() - before), print("\\n");
   uint32_t hash = 2166136261u;
   for (unsigned k = 0; k < sizeof output; ++k) hash = (hash ^ ((unsigned char *)output)[k]) * 16777619u;
   print("hash "), print_number(hash), print("\\n");
@@ -94,23 +99,25 @@ def measure(model, args, folder):
     host = numbers(run(folder / "host"))
     run(args.dlcc, model, "-o", folder / "m.o", "--prefix", "m", "--target", args.target)
     firmware = SOURCE / "examples/firmware"
+    board, ns_per_tick, flags = BOARDS[args.target]
     run("arm-none-eabi-gcc", "-std=gnu11", "-ffreestanding", "-mthumb", f"-mcpu={args.target}", "-mfloat-abi=hard", "-O2",
-        f"-I{firmware}", "-nostdlib", "-T", firmware / "board.ld", firmware / "start.c", *sizes, "-lgcc", "-o",
+        *flags, f"-I{firmware}", "-nostdlib", "-T", firmware / "board.ld", firmware / "start.c", *sizes, "-lgcc", "-o",
         folder / "device")
-    device = numbers(run("qemu-system-arm", "-M", BOARDS[args.target], "-nographic", "-monitor", "none", "-serial", "none",
+    device = numbers(run("qemu-system-arm", "-M", board, "-nographic", "-monitor", "none", "-serial", "none",
                          "-semihosting-config", "enable=on,target=native", "-icount", "shift=0", "-kernel",
                          folder / "device"))
     sections = re.findall(r"^\.(\S+)\s+(\d+)", run("arm-none-eabi-size", "-A", folder / "m.o"), re.M)
     code = sum(int(size) for name, size in sections if name.startswith("text"))
     weights = sum(int(size) for name, size in sections if name.startswith("rodata"))
     arena = int(re.search(r"M_ARENA_BYTES\D+(\d+)", (folder / "m.h").read_text()).group(1))
+    instructions = round(device["run"] * ns_per_tick)
     equal = "equal" if host["hash"] == device["hash"] else "DIFFERENT"
-    print(f"{model.stem:12} arena {arena:7}  code {code:6}  weights {weights:7}  instructions {device['run']:10}  "
-          f"per MAC {device['run'] / macs:6.3f}  {equal}", flush=True)
+    print(f"{model.stem:12} arena {arena:7}  code {code:6}  weights {weights:7}  instructions {instructions:10}  "
+          f"per MAC {instructions / macs:6.3f}  {equal}", flush=True)
     if args.steps:
         names = re.findall(r"^ *(\d+) +([\d.]+) +[\d.]+ +[\d.]+ +(\S+)", report, re.M)
         for step, mflop, name in names:
-            count, step_macs = device.get(f"step {step}", 0), float(mflop) * 5e5
+            count, step_macs = round(device.get(f"step {step}", 0) * ns_per_tick), float(mflop) * 5e5
             ratio = f"{count / step_macs:6.2f}" if step_macs else "      "
             print(f"  {step:>3} {count:9} {ratio}  {name}")
 
