@@ -4,6 +4,7 @@
 // (tensor/analysis.h), not from operators' names. The time is linear in the number of operators, apart from logarithms:
 // groups have at most largest_group nodes.
 #include <algorithm>
+#include <ranges>
 #include <set>
 #include <utility>
 
@@ -56,7 +57,8 @@ class BlockFuser {
     find_post_dominators();
     for (size_t i = 0; i < nodes_.size(); ++i) grow_from(static_cast<int>(i));
     keeps_bytes_ = false;
-    for (int i : widened_)
+    // Of several contractions whose results meet, the last takes the epilogue: the others run in their places.
+    for (int i : std::views::reverse(widened_))
       if (ends_with_bytes(i)) grow_from(i);
     rebuild();
   }
