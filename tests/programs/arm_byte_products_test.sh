@@ -31,6 +31,12 @@ def @main(%x: Tensor[(1, 3, 12, 13), float32], %v: Tensor[(1, 36), float32]) {
   let %q0 = qnn.quantize(%x, 0.02f, cast(120, dtype="uint8"));
   let %d0 = qnn.dequantize(%q0, 0.02f, cast(120, dtype="uint8"));
   let %nine = qnn.quantize(nn.conv2d(%d0, %w6, padding=[1, 1]), 0.05f, cast(128, dtype="uint8"));
+  let %i7 = cast(arange(0i64, 162i64, 1i64, dtype="int64") * 83i64, dtype="int8");
+  let %w7 = qnn.dequantize(reshape(%i7, newshape=[6, 3, 3, 3]), 0.01f, cast(0, dtype="int8"));
+  let %i8 = cast(arange(0i64, 1026i64, 1i64, dtype="int64") * 29i64, dtype="int8");
+  let %w8 = qnn.dequantize(reshape(%i8, newshape=[19, 6, 3, 3]), 0.01f, cast(0, dtype="int8"));
+  let %six = qnn.quantize(nn.relu(nn.conv2d(%d0, %w7, padding=[1, 1])), 0.05f, cast(0, dtype="uint8"));
+  let %of_six = qnn.quantize(nn.conv2d(qnn.dequantize(%six, 0.05f, cast(0, dtype="uint8")), %w8, padding=[1, 1]), 0.2f, cast(128, dtype="uint8"));
   let %q1 = qnn.quantize(nn.relu(nn.conv2d(%d0, %w0, padding=[1, 1])), 0.03f, cast(0, dtype="uint8"));
   let %d1 = qnn.dequantize(%q1, 0.03f, cast(0, dtype="uint8"));
   let %q2 = qnn.quantize(nn.conv2d(%d1, %w1, padding=[1, 1]), 0.3f, cast(131, dtype="uint8"));
@@ -48,7 +54,7 @@ def @main(%x: Tensor[(1, 3, 12, 13), float32], %v: Tensor[(1, 36), float32]) {
   let %flat = nn.batch_flatten(qnn.dequantize(%q7, 0.1f, cast(77, dtype="uint8")));
   let %dense = qnn.quantize(nn.dense(%flat, %w5), 0.2f, cast(10, dtype="uint8"));
   let %vector = nn.dense(qnn.dequantize(qnn.quantize(%v, 0.02f, cast(120, dtype="uint8")), 0.02f, cast(120, dtype="uint8")), %w5);
-  (%nine, %q1, %q2, %q3, %s3, %q4, %q5, %q6, %pool, %q7, %dense, %vector)
+  (%nine, %six, %of_six, %q1, %q2, %q3, %s3, %q4, %q5, %q6, %pool, %q7, %dense, %vector)
 }
 END
 python3 - <<'END'

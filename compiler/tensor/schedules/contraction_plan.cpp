@@ -361,6 +361,7 @@ class Planner {
     bool pairs = plan_.blocked_k >= 0 && plan_.k_block % pair == 0 &&
                  reduced[static_cast<size_t>(plan_.blocked_k)].extent.value() % pair == 0;
     bool grouped = uses(data(), stage().axes[static_cast<size_t>(plan_.n_axis)].var);
+    pairs &= machine_.lanes(bits(stage().results[0]->type)) >= pair;
     if (!pairs || !reads_inside_ || grouped || k < machine_.min_k_to_interleave || config_.panel_width ||
         !is_constant(weights().buffer))
       return;

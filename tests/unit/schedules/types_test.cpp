@@ -256,7 +256,8 @@ TEST_CASE("dot products of bytes without vectors read channels that are stored l
   check({.c = 8, .h = 9, .w = 8, .o = 19, .stride = 2}, true, true);
   check({.c = 20, .h = 1, .w = 1, .o = 10, .k = 1, .pad = 0}, true, true);
   check({.c = 24, .h = 6, .w = 7, .o = 32, .groups = 2}, true, true);
-  check({.c = 6, .h = 6, .w = 7, .o = 19}, true, false);  // six channels
+  check({.c = 6, .h = 6, .w = 7, .o = 19}, true, false);   // six channels
+  check({.c = 10, .h = 6, .w = 7, .o = 19}, true, false);  // pairs of channels, but no vector holds them
   check({.c = 3, .h = 9, .w = 12, .o = 24, .k = 4, .pad = 0}, false, true);
 }
 
