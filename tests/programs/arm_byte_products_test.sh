@@ -37,6 +37,10 @@ def @main(%x: Tensor[(1, 3, 12, 13), float32], %v: Tensor[(1, 36), float32]) {
   let %w8 = qnn.dequantize(reshape(%i8, newshape=[19, 6, 3, 3]), 0.01f, cast(0, dtype="int8"));
   let %six = qnn.quantize(nn.relu(nn.conv2d(%d0, %w7, padding=[1, 1])), 0.05f, cast(0, dtype="uint8"));
   let %of_six = qnn.quantize(nn.conv2d(qnn.dequantize(%six, 0.05f, cast(0, dtype="uint8")), %w8, padding=[1, 1]), 0.2f, cast(128, dtype="uint8"));
+  let %i9 = cast(arange(0i64, 180i64, 1i64, dtype="int64") * 57i64, dtype="int8");
+  let %w9 = qnn.dequantize(reshape(%i9, newshape=[5, 12, 3, 1]), 0.01f, cast(0, dtype="int8"));
+  let %q9 = qnn.quantize(reshape(%x, newshape=[1, 12, 3, 13]), 0.02f, cast(0, dtype="uint8"));
+  let %of_rows = qnn.quantize(nn.conv2d(qnn.dequantize(%q9, 0.02f, cast(0, dtype="uint8")), %w9, padding=[1, 0]), 0.2f, cast(128, dtype="uint8"));
   let %q1 = qnn.quantize(nn.relu(nn.conv2d(%d0, %w0, padding=[1, 1])), 0.03f, cast(0, dtype="uint8"));
   let %d1 = qnn.dequantize(%q1, 0.03f, cast(0, dtype="uint8"));
   let %q2 = qnn.quantize(nn.conv2d(%d1, %w1, padding=[1, 1]), 0.3f, cast(131, dtype="uint8"));
@@ -54,7 +58,7 @@ def @main(%x: Tensor[(1, 3, 12, 13), float32], %v: Tensor[(1, 36), float32]) {
   let %flat = nn.batch_flatten(qnn.dequantize(%q7, 0.1f, cast(77, dtype="uint8")));
   let %dense = qnn.quantize(nn.dense(%flat, %w5), 0.2f, cast(10, dtype="uint8"));
   let %vector = nn.dense(qnn.dequantize(qnn.quantize(%v, 0.02f, cast(120, dtype="uint8")), 0.02f, cast(120, dtype="uint8")), %w5);
-  (%nine, %six, %of_six, %q1, %q2, %q3, %s3, %q4, %q5, %q6, %pool, %q7, %dense, %vector)
+  (%nine, %six, %of_six, %of_rows, %q1, %q2, %q3, %s3, %q4, %q5, %q6, %pool, %q7, %dense, %vector)
 }
 END
 python3 - <<'END'

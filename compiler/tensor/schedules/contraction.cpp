@@ -60,10 +60,11 @@ class Scheduler {
 
   // Copies the rows that row y of the result reads (ContractionPlan::rows_dim). Rows outside the image are zeros.
   Stmt copy_rows() {
-    StorageLoops loops = storage_loops(plan_.data_layout, plan_.data_copy->shape);
+    const Layout layout = explicit_layout(plan_.data_layout, plan_.data_copy->shape);
+    StorageLoops loops = storage_loops(layout, plan_.data_copy->shape);
     const auto d = static_cast<size_t>(plan_.rows_dim);
-    const auto in_storage = std::ranges::find(plan_.data_layout.parts, plan_.rows_dim, &Layout::Part::axis);
-    const auto outer = static_cast<size_t>(in_storage - plan_.data_layout.parts.begin()) + 1;
+    const auto in_storage = std::ranges::find(layout.parts, plan_.rows_dim, &Layout::Part::axis);
+    const auto outer = static_cast<size_t>(in_storage - layout.parts.begin()) + 1;
     std::vector<Expr> from = loops.index;
     Var row = make_var("row");
     from[d] = row;
