@@ -278,7 +278,7 @@ int channel_axis(const TensorFunction& f, const std::vector<bool>& constant, int
   const auto& axes = f.stages[0].axes;
   for (size_t k = 0; k + 1 < axes.size(); ++k)
     if (uses(c->weights, axes[k].var) && n_per_group(c->data, axes[k].var) % block == 0 &&
-        axes[k].extent.constant().value_or(0) >= block / 2)
+        axes[k].extent.constant().value_or(0) >= std::max<int64_t>(block / 2, 1))
       return static_cast<int>(k);
   return -1;
 }

@@ -32,4 +32,10 @@ const std::array<const Intrinsic*, 3>& byte_products() {
   return all;
 }
 
+const std::array<const Intrinsic*, 1>& scalar_byte_products() {
+  static const Intrinsic of_1 = byte_product(1);
+  static const std::array<const Intrinsic*, 1> all = {&of_1};
+  return all;
+}
+
 }  // namespace dlcc::tensor

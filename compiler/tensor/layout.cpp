@@ -126,6 +126,14 @@ std::vector<Expr> logical_index(const Layout& layout, int logical_rank, const st
   return index;
 }
 
+Layout layout_with_last(const Shape& shape, int axis) {
+  Layout layout;
+  for (int a = 0; a < static_cast<int>(shape.size()); ++a)
+    if (a != axis) layout.parts.push_back({a, 1, shape[a]});
+  layout.parts.push_back({axis, 1, shape[axis]});
+  return layout;
+}
+
 Layout blocked_layout(const Shape& shape, int axis, int64_t block, Layout::Tail tail) {
   Layout layout;
   const int64_t extent = shape[axis].value();

@@ -21,6 +21,9 @@ std::vector<Expr> logical_index(const Layout&, int logical_rank, const std::vect
 // .., axis mod block). The extent of that axis must be constant.
 Layout blocked_layout(const Shape& shape, int axis, int64_t block, Layout::Tail tail);
 
+// The layout of a tensor of shape `shape` with one axis innermost and the others in order: NHWC of NCHW for axis 1.
+Layout layout_with_last(const Shape& shape, int axis);
+
 // The layout with all parts listed: the dense layout gets one part for each axis.
 Layout explicit_layout(Layout, const Shape& logical);
 

@@ -23,9 +23,10 @@ inline constexpr int storage_alignment = 64;
 
 // How four neighbouring products of bytes are added to an int32 accumulator (tensor/byte_products.h).
 enum class ByteProducts : uint8_t {
-  none,   // each byte is widened to 32 bits
-  pairs,  // even and odd bytes are widened to 16 bits; each instruction adds pairs of products (pmaddwd)
-  dot,    // one instruction
+  none,          // each byte is widened to 32 bits
+  pairs,         // even and odd bytes are widened to 16 bits; each instruction adds pairs of products (pmaddwd)
+  dot,           // one instruction
+  scalar_pairs,  // like pairs, in general registers: one lane, two bytes or two products in each (smlad)
 };
 
 struct Machine {
@@ -61,7 +62,7 @@ struct Machine {
   double machine_balance = 16;
   // Number of positions in the next panel from which cache lines are prefetched in turn. The hardware prefetchers
   // continue each stream for a few lines, so two streams at half the pace have more lines in flight: 7x7 layers of
-  // ResNet-50 gain 5 to 14 %.
+  // ResNet-50 gain 5 to 14 %. 0: no prefetch instructions, for memory that keeps up with the core.
   int64_t prefetch_streams = 2;
   // Least number of channel blocks of K for which the next block's data is prefetched. With fewer blocks, most of the
   // data is in the first-level cache, and prefetching makes MobileNetV2's first projections 15 % slower.
@@ -115,6 +116,10 @@ struct Machine {
   // panel reads them again. It saves 2 to 3 % of the time of ResNet-50's two largest. With a smaller N, the copy costs
   // more than it saves.
   int64_t min_n_to_gather = 1024;
+  // For machines whose memory is scarce. Padded copies of images of bytes hold only the rows that one row of the result
+  // reads, images have no halo, and contractions store bytes and not the floats that bytes are widened to. Register
+  // tiles of one row are up to 14 % slower where they are large, as those of floats are.
+  bool copies_rows = false;
   // K-interleaved packing in pairs is used from this K on, where the saved products outweigh the additions of lanes at
   // the end, and up to this number of half channel blocks of N, above which one wasted half matters little.
   int64_t min_k_to_interleave = 64, max_half_blocks_to_interleave = 5;

@@ -7,26 +7,33 @@ namespace dlcc::targets {
 
 namespace {
 
+using tensor::ByteProducts;
+
 constexpr int registers_without_fpu = 8;  // of the general registers, those that may hold floats
 
 // A microcontroller computes one float at a time. It has no cache or a small one, and its memory keeps up with it, so
 // operands are neither blocked nor prefetched (l2_bytes). l1_bytes bounds the scratch rows on the stack, to 1 KiB.
 // Of the general registers, the stack pointer, the link register and the program counter are not available. Cortex-M4,
 // M7, M33 and M55 have 32 registers for float32. A multiply-add takes 3 cycles on Cortex-M4 (Arm, "Cortex-M4 Technical
-// Reference Manual", section 7.2.3), and no other core has two units, so few independent accumulators are enough.
-tensor::Machine microcontroller(int float_registers, bool has_fma) {
+// Reference Manual", section 7.2.3), and no other core has two units, so few independent accumulators are enough. Eight
+// neighbouring windows share most of their elements, each of which a depthwise convolution of bytes converts.
+tensor::Machine microcontroller(int float_registers, bool has_fma, ByteProducts byte_products) {
   return {.vector_bytes = 4,
           .vector_registers = float_registers,
           .general_registers = 13,
           .has_fma = has_fma,
-          .accumulators_in_flight = 2,
+          .byte_products = byte_products,
+          .accumulators_in_flight = 8,
           .product_registers = 1,
           .l1_bytes = 4 << 10,
           .l2_bytes = 1 << 20,
-          .machine_balance = 1};
+          .machine_balance = 1,
+          .prefetch_streams = 0,
+          .copies_rows = true};
 }
 
-// A microcontroller with its FPU, if it has one, and without, as compilers of C name it.
+// A microcontroller with its FPU, if it has one, and without, as compilers of C name it. Those with an FPU have the DSP
+// extension, too.
 TargetFamily microcontroller_family(const std::string& name, const std::string& triple, const std::string& summary,
                                     bool has_fpu) {
   Target base;
@@ -35,10 +42,14 @@ TargetFamily microcontroller_family(const std::string& name, const std::string& 
   base.summary = summary;
   base.is_freestanding = true;
   base.largest_object = INT32_MAX;
-  const CodeLevel level{name, name, "", "", microcontroller(has_fpu ? 32 : registers_without_fpu, has_fpu)};
+  const auto byte_products = has_fpu ? ByteProducts::scalar_pairs : ByteProducts::none;
+  const CodeLevel level{name, name, "", "",
+                        microcontroller(has_fpu ? 32 : registers_without_fpu, has_fpu, byte_products)};
   base.baseline = level;
   std::vector<CodeLevel> levels = {level};
-  if (has_fpu) levels.push_back({name + "+nofp", name, "", "-fpregs", microcontroller(registers_without_fpu, false)});
+  if (has_fpu)
+    levels.push_back(
+        {name + "+nofp", name, "", "-fpregs", microcontroller(registers_without_fpu, false, byte_products)});
   auto level_for = [level](const llvm::MCSubtargetInfo&, const std::string&, const std::string&) { return level; };
   return {base, {level}, levels, {}, level_for, [name](const auto& info) { return info.getCPU() == name; }};
 }

@@ -1,6 +1,8 @@
-// Dot products of four bytes (tensor/byte_products.h) as x86 instructions: `vpdpbusd` on CPUs with VNNI; else two
+// Dot products of four bytes (tensor/byte_products.h) as instructions. On x86: `vpdpbusd` on CPUs with VNNI; else two
 // multiplications of 16-bit numbers, `pmaddwd`, for the even and the odd bytes of each lane. These never saturate, as
-// `pmaddubsw` would: 2 * 255 * 128 exceeds 16 bits.
+// `pmaddubsw` would: 2 * 255 * 128 exceeds 16 bits. On ARM with the DSP extension: `smlad` for the even and the odd
+// bytes, which `uxtb16` and `sxtb16` widen; tiles share the widened bytes, as LLVM finds equal expressions.
+#include <llvm/IR/IntrinsicsARM.h>
 #include <llvm/IR/IntrinsicsX86.h>
 #include <llvm/IR/Module.h>
 #include <llvm/MC/MCSubtargetInfo.h>
@@ -37,8 +39,35 @@ std::pair<Instruction, llvm::Intrinsic::ID> instruction_for(int64_t vector_bits,
 }  // namespace
 
 bool KernelEmitter::emit_byte_products(const IntrinsicCall& x) {
+  const llvm::Triple triple(function_->getParent()->getTargetTriple());
+  return triple.isX86() ? emit_byte_products_x86(x) : triple.isThumb() && emit_byte_products_arm(x);
+}
+
+bool KernelEmitter::emit_byte_products_arm(const IntrinsicCall& x) {
+  if (!cpu_.checkFeatures("+dsp") || x.intrinsic->operands[2].buffer->shape[0] != Dim(1)) return false;
   llvm::Module& module = *function_->getParent();
-  if (!llvm::Triple(module.getTargetTriple()).isX86()) return false;
+  auto call = [&](llvm::Intrinsic::ID id, std::initializer_list<Value*> operands) {
+    return b_.CreateCall(llvm::Intrinsic::getDeclaration(&module, id), std::vector<Value*>(operands));
+  };
+  auto four = [&](size_t operand) {
+    return b_.CreateAlignedLoad(b_.getInt32Ty(), pointer_to(x.operands[operand]), llvm::Align(1));
+  };
+  // The bytes 1 and 3 in place of the bytes 0 and 2.
+  auto odd = [&](Value* v) {
+    return b_.CreateIntrinsic(llvm::Intrinsic::fshr, {v->getType()}, {v, v, b_.getInt32(8)});
+  };
+  Value *data = four(0), *weights = four(1), *to = pointer_to(x.operands[2]);
+  Value* sum = b_.CreateAlignedLoad(b_.getInt32Ty(), to, llvm::Align(4));
+  sum = call(llvm::Intrinsic::arm_smlad,
+             {call(llvm::Intrinsic::arm_uxtb16, {data}), call(llvm::Intrinsic::arm_sxtb16, {weights}), sum});
+  sum = call(llvm::Intrinsic::arm_smlad,
+             {call(llvm::Intrinsic::arm_uxtb16, {odd(data)}), call(llvm::Intrinsic::arm_sxtb16, {odd(weights)}), sum});
+  b_.CreateAlignedStore(sum, to, llvm::Align(4));
+  return true;
+}
+
+bool KernelEmitter::emit_byte_products_x86(const IntrinsicCall& x) {
+  llvm::Module& module = *function_->getParent();
   const int64_t lanes = x.intrinsic->operands[2].buffer->shape[0].value();
   auto [instruction, id] = instruction_for(lanes * 32, cpu_);
   if (instruction == Instruction::none) return false;

@@ -99,7 +99,10 @@ Value* KernelEmitter::emit_new(const Expr& e) {
                           return emit_fma(a, b, c);
                         },
                         [&](const Select& x) { return emit_select(x); },
-                        [&](const Cast& x) { return emit_cast(emit(x.a), x.a.type(), e.type(), x.saturate); },
+                        [&](const Cast& x) {
+                          Value* rounded = emit_rounded_cast(x, e.type());
+                          return rounded ? rounded : emit_cast(emit(x.a), x.a.type(), e.type(), x.saturate);
+                        },
                         [&](const Bitcast& x) {
                           Value* a = emit(x.a);
                           return b_.CreateBitCast(a, with_lanes_of(a, value_type(e.type())));

@@ -262,7 +262,21 @@ void KernelEmitter::emit_vector_body(const For& x, int lanes, Value* base, Range
 
 // ---- other statements ------------------------------------------------------------------------------------
 
+// The variable v and the extent E of a condition 0 <= v and v < E.
+static std::optional<std::pair<const VarNode*, Dim>> guarded_index(const Expr& condition) {
+  const Binary* both = as<Binary>(condition);
+  if (!both || both->op != BinaryOp::logical_and) return std::nullopt;
+  const Binary *low = as<Binary>(both->a), *high = as<Binary>(both->b);
+  if (!low || !high || low->op != BinaryOp::ge || high->op != BinaryOp::lt) return std::nullopt;
+  const VarRef *v = as<VarRef>(low->a), *same = as<VarRef>(high->a);
+  const auto begin = constant_integer(low->b), end = constant_integer(high->b);
+  return v && same && v->var == same->var && begin == 0 && end ? std::optional(std::pair(v->var.get(), Dim(*end)))
+                                                               : std::nullopt;
+}
+
 void KernelEmitter::emit_if(const IfThen& x) {
+  // 32-bit ARM has no masked loads, and a predicate costs several instructions.
+  const auto guarded = is_arm32() ? guarded_index(x.condition) : std::nullopt;
   Value* condition = emit(x.condition);
   auto* then_block = llvm::BasicBlock::Create(b_.getContext(), "then", function_);
   auto* else_block = x.else_body ? llvm::BasicBlock::Create(b_.getContext(), "else", function_) : nullptr;
@@ -275,7 +289,9 @@ void KernelEmitter::emit_if(const IfThen& x) {
     --branches_;
     b_.CreateBr(after);
   };
+  if (guarded) guarded_indices_.insert(*guarded);
   arm(then_block, x.then_body);
+  if (guarded) guarded_indices_.erase(guarded->first);
   if (else_block) arm(else_block, x.else_body);
   after->moveAfter(b_.GetInsertBlock());
   b_.SetInsertPoint(after);

@@ -64,7 +64,10 @@ Value* KernelEmitter::emit_load(const Load& x) {
   Linear offset;
   Value* mask = guard_;
   for (size_t d = x.indices.size(); d-- > 0;) {
-    if (Value* in = x.otherwise ? inside(linearize(x.indices[d]), x.buffer->shape[d]) : nullptr) {
+    const VarRef* ref = as<VarRef>(x.indices[d]);
+    const auto guarded = ref ? guarded_indices_.find(ref->var.get()) : guarded_indices_.end();
+    const bool is_guarded = guarded != guarded_indices_.end() && guarded->second == x.buffer->shape[d];
+    if (Value* in = x.otherwise && !is_guarded ? inside(linearize(x.indices[d]), x.buffer->shape[d]) : nullptr) {
       if (mask) match_lanes({&mask, &in});
       mask = mask ? b_.CreateAnd(mask, in) : in;
     }

@@ -1,6 +1,7 @@
 // Rounding to integers and square roots. Where the CPU has no instruction, as microcontrollers without an FPU, LLVM
 // would call the C library; models do not link it.
 #include <llvm/IR/Intrinsics.h>
+#include <llvm/IR/IntrinsicsARM.h>
 #include <llvm/IR/Module.h>
 #include <llvm/MC/MCSubtargetInfo.h>
 
@@ -10,7 +11,7 @@
 
 namespace dlcc::targets {
 
-using tensor::UnaryOp;
+using namespace tensor;
 
 namespace {
 
@@ -117,8 +118,73 @@ Value* KernelEmitter::emit_rounding(UnaryOp op, Value* x) {
     case UnaryOp::trunc:
       return intrinsic(llvm::Intrinsic::trunc, {x});
     default:
-      return intrinsic(llvm::Intrinsic::roundeven, {x});
+      // LLVM 19 has no rule for `roundeven` on 32-bit ARM. The rounding mode is to the nearest even number.
+      return intrinsic(is_arm32() ? llvm::Intrinsic::nearbyint : llvm::Intrinsic::roundeven, {x});
   }
+}
+
+namespace {
+
+// An integer of at most 8 bits and a sign that is added to a float32, a literal or the cast of one.
+std::optional<int64_t> byte_offset(const Expr& e) {
+  if (const Cast* cast = as<Cast>(e)) {
+    const Literal* number = as<Literal>(cast->a);
+    return number && is_integer(cast->a.type()) && bits(cast->a.type()) == 8 ? std::optional(number->integer)
+                                                                             : std::nullopt;
+  }
+  const Literal* number = as<Literal>(e);
+  const bool is_byte = number && std::abs(number->number) <= UINT8_MAX && number->number == std::trunc(number->number);
+  return is_byte ? std::optional(static_cast<int64_t>(number->number)) : std::nullopt;
+}
+
+// The operand of bounds that a conversion to the type enforces itself: max(min(x, 255), 0) for uint8.
+Expr without_bounds_of(DType type, Expr e) {
+  const double low = is_signed(type) ? INT8_MIN : 0, high = is_signed(type) ? INT8_MAX : UINT8_MAX;
+  for (;;) {
+    const Binary* bound = as<Binary>(e);
+    if (!bound || bound->a.type() != dtype::f32) return e;
+    const bool first = as<Literal>(bound->a);
+    const Literal* number = as<Literal>(first ? bound->a : bound->b);
+    const bool is_enforced = number && ((bound->op == BinaryOp::min && number->number >= high) ||
+                                        (bound->op == BinaryOp::max && number->number <= low));
+    if (!is_enforced) return e;
+    e = first ? bound->b : bound->a;
+  }
+}
+
+}  // namespace
+
+// The quantization of a float32. `vcvtr` rounds to the nearest even integer, saturates to 32 bits and takes NaN for 0.
+// The sum with the offset cannot overflow after a saturation to 16 bits; beyond them the result is saturated, too. A
+// sum with NaN gives 0.
+Value* KernelEmitter::emit_rounded_cast(const Cast& cast, DType to) {
+  if (lanes_ || !is_arm32() || !cpu_.checkFeatures("+vfp2sp")) return nullptr;
+  auto rounded_to_int32 = [&](Value* x) {
+    return b_.CreateBitCast(b_.CreateIntrinsic(llvm::Intrinsic::arm_vcvtr, {x->getType()}, {x}), b_.getInt32Ty());
+  };
+  auto is_rounding = [](const Unary* x) { return x && x->op == UnaryOp::round_even && x->a.type() == dtype::f32; };
+  if (const Unary* x = as<Unary>(cast.a); to == dtype::i32 && is_rounding(x)) return rounded_to_int32(emit(x->a));
+  if (is_float(to) || bits(to) != 8 || is_bool(to)) return nullptr;
+  Expr rounded = without_bounds_of(to, cast.a);
+  int64_t offset = 0;
+  if (const Binary* sum = as<Binary>(rounded); sum && sum->op == BinaryOp::add) {
+    const auto number = sum->a.type() == dtype::f32 ? byte_offset(sum->b) : std::nullopt;
+    if (!number) return nullptr;
+    rounded = sum->a, offset = *number;
+  }
+  const Unary* rounding = as<Unary>(rounded);
+  if (!is_rounding(rounding)) return nullptr;
+  llvm::Module& module = *function_->getParent();
+  auto saturated = [&](bool is_signed, Value* v, unsigned bits) {
+    const auto id = is_signed ? llvm::Intrinsic::arm_ssat : llvm::Intrinsic::arm_usat;
+    return b_.CreateCall(llvm::Intrinsic::getDeclaration(&module, id), {v, b_.getInt32(bits)});
+  };
+  Value* x = emit(rounding->a);
+  Value* number = rounded_to_int32(x);
+  if (offset != 0) number = b_.CreateAdd(saturated(true, number, 16), b_.getInt32(static_cast<uint32_t>(offset)));
+  number = saturated(is_signed(to), number, 8);
+  if (offset != 0) number = b_.CreateSelect(b_.CreateFCmpUNO(x, x), b_.getInt32(0), number);
+  return b_.CreateTrunc(number, b_.getInt8Ty());
 }
 
 Value* KernelEmitter::emit_square_root(Value* x) {

@@ -135,6 +135,9 @@ class KernelEmitter {
 
   // ---- rounding and square roots (emit_rounding.cpp)
   Value* emit_rounding(tensor::UnaryOp, Value*);
+  // A cast of round(x) to 8 or 32 bits, or of round(x) + integer to 8 bits, by the instructions of ARM's FPU; null if it
+  // is not one.
+  Value* emit_rounded_cast(const tensor::Cast&, DType to);
   Value* emit_square_root(Value*);
 
   // ---- conversions (emit_cast.cpp)
@@ -221,6 +224,8 @@ class KernelEmitter {
   void emit_instruction(const tensor::IntrinsicCall&);
   // False if the CPU has no instruction for it.
   bool emit_byte_products(const tensor::IntrinsicCall&);
+  bool emit_byte_products_x86(const tensor::IntrinsicCall&);
+  bool emit_byte_products_arm(const tensor::IntrinsicCall&);
   void emit_tile_transpose(const tensor::IntrinsicCall&);
   Value* pointer_to(const tensor::Region&);
 
@@ -271,8 +276,9 @@ class KernelEmitter {
   std::optional<Lanes> lanes_;
   Value* guard_ = nullptr;  // the condition under which loads are valid; null: always
   std::unordered_map<const tensor::VarNode*, Binding> bindings_;
-  int bound_ = 0;          // the number of variables bound so far
-  tensor::Ranges ranges_;  // of bound variables, if known
+  std::map<const tensor::VarNode*, Dim> guarded_indices_;  // variables in [0, extent), by conditions around
+  int bound_ = 0;                                          // the number of variables bound so far
+  tensor::Ranges ranges_;                                  // of bound variables, if known
   std::unordered_map<const tensor::BufferNode*, Memory> memory_;
   std::unordered_map<const tensor::BufferNode*, Shape> strides_;  // of buffers accessed so far
   const KernelDebug* debug_;                                      // null without -g

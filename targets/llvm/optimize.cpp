@@ -1,10 +1,14 @@
 #include "targets/llvm/optimize.h"
 
 #include <llvm/Analysis/AliasAnalysis.h>
+#include <llvm/Analysis/LoopInfo.h>
+#include <llvm/Analysis/ValueTracking.h>
+#include <llvm/CodeGen/TargetSubtargetInfo.h>
 #include <llvm/IR/Dominators.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/Instructions.h>
 #include <llvm/Passes/PassBuilder.h>
+#include <llvm/TargetParser/Triple.h>
 #include <llvm/Transforms/InstCombine/InstCombine.h>
 #include <llvm/Transforms/Scalar/EarlyCSE.h>
 #include <llvm/Transforms/Scalar/LoopPassManager.h>
@@ -55,6 +59,51 @@ void rebase_on_loop_exit(llvm::Function& f, const llvm::DominatorTree& dominator
       }
 }
 
+// Whether an address is in an operand that is constant while the function runs.
+bool is_constant_operand(const llvm::Value* pointer) {
+  const auto* argument = llvm::dyn_cast<llvm::Argument>(llvm::getUnderlyingObject(pointer));
+  return argument && argument->hasNoAliasAttr() && argument->onlyReadsMemory();
+}
+
+bool is_float_phi(const llvm::PHINode& phi) { return phi.getType()->isFloatTy(); }
+
+// The largest number of floats that a loop in `loop`, or itself, keeps from one iteration to the next.
+int64_t floats_kept_in(const llvm::Loop& loop) {
+  int64_t most = 0;
+  for (llvm::BasicBlock* block : loop.blocks())
+    most = std::max<int64_t>(most, llvm::count_if(block->phis(), is_float_phi));
+  return most;
+}
+
+// Moves loads of constant floats, such as the scales and biases of an epilogue, out of loops in which they are the same
+// and are executed in every iteration, as far as an FPU has registers for them. Loads of integers stay: the weights of
+// byte products would fill the other registers.
+void hoist_constant_floats(llvm::Function& f) {
+  constexpr int64_t registers = 16;  // half of an FPU's; the others are for the operands of the accumulators
+  llvm::DominatorTree dominators(f);
+  llvm::LoopInfo loops(dominators);
+  const auto outermost_first = loops.getLoopsInPreorder();
+  for (llvm::Loop* loop : llvm::reverse(outermost_first)) {
+    int64_t kept = floats_kept_in(*loop);
+    llvm::BasicBlock* before = loop->getLoopPreheader();
+    llvm::SmallVector<llvm::BasicBlock*> exiting;
+    loop->getExitingBlocks(exiting);
+    for (llvm::BasicBlock* block : loop->blocks()) {
+      const bool always =
+          llvm::all_of(exiting, [&](const llvm::BasicBlock* exit) { return dominators.dominates(block, exit); });
+      if (!before || !always) continue;
+      for (llvm::Instruction& i : llvm::make_early_inc_range(*block)) {
+        auto* load = llvm::dyn_cast<llvm::LoadInst>(&i);
+        if (!load || !load->getType()->isFloatTy() || !is_constant_operand(load->getPointerOperand())) continue;
+        bool changed = false;
+        if (kept >= registers || !loop->makeLoopInvariant(load->getPointerOperand(), changed)) continue;
+        load->moveBefore(before->getTerminator());
+        ++kept;
+      }
+    }
+  }
+}
+
 }  // namespace
 
 void optimize(llvm::Module& module, llvm::TargetMachine& machine) {
@@ -74,12 +123,15 @@ void optimize(llvm::Module& module, llvm::TargetMachine& machine) {
   passes.addPass(llvm::EarlyCSEPass(false));
   passes.addPass(llvm::InstCombinePass());
   passes.addPass(llvm::SimplifyCFGPass());
-  passes.addPass(llvm::EarlyCSEPass(false));
+  const llvm::Triple triple(module.getTargetTriple());
+  const bool is_arm32 = triple.isARM() || triple.isThumb();
+  passes.addPass(llvm::EarlyCSEPass(is_arm32));  // also across stores that do not alias
   passes.addPass(llvm::InstCombinePass());
   for (llvm::Function& f : module) {
     if (f.isDeclaration()) continue;
     passes.run(f, functions);
     rebase_on_loop_exit(f, llvm::DominatorTree(f));
+    if (is_arm32 && machine.getSubtargetImpl(f)->checkFeatures("+vfp2sp")) hoist_constant_floats(f);
   }
 }
 

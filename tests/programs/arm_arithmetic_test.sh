@@ -2,7 +2,7 @@
 # Rounding, square roots and transcendental functions on 32-bit ARM, whose CPUs lack many of their instructions, equal
 # those on x86 bit by bit: special values and random patterns of float32 and float64. Transcendental functions of float64
 # may differ in the last bit where libgcc subtracts: __aeabi_dsub of GCC 12 rounds 1 - 0x1.a57687df15adep-33 downwards.
-# NEON takes subnormal float32 for zero. And constants are found.
+# NEON takes subnormal float32 for zero. Bytes that floats are rounded to are equal. And constants are found.
 # arm_arithmetic_test.sh DLCC SOURCE_FOLDER WORK_FOLDER; exit status 77 (skipped) without a cross compiler or the emulator.
 set -euo pipefail
 dlcc=$1 source=$2 work=$3
@@ -47,8 +47,27 @@ run() {  # TYPE TARGET COMPILER EMULATOR: the results in TYPE.TARGET
 }
 for type in float32 float64; do
   run $type x86-64 cc "" -mcpu=x86-64-v3
-  for target in cortex-m0plus cortex-m4 armv7-a; do run $type $target arm-linux-gnueabihf-gcc qemu-arm; done
+  for target in cortex-m0plus cortex-m4 cortex-m33 armv7-a; do run $type $target arm-linux-gnueabihf-gcc qemu-arm; done
 done
+
+# Numbers rounded to bytes, also NaN, infinities and ties, are equal.
+cat > bytes.rly <<END
+def @main(%x: Tensor[($count), float32]) {
+  (cast(round(%x), dtype="uint8"), cast(round(%x * 2f), dtype="int8"), cast(round(%x * 3f) + 100f, dtype="uint8"),
+   cast(round(%x * 4f) + -77f, dtype="int8"), cast(round(%x * 5f) + 0.5f, dtype="int8"),
+   cast(round(%x * 6f) + 300f, dtype="uint8"), cast(clip(round(%x * 7f) + 3f, a_min=0f, a_max=200f), dtype="uint8"),
+   cast(clip(round(%x * 8f) + 3f, a_min=-128f, a_max=127f), dtype="int8"), qnn.quantize(%x, 0.5f, cast(7, dtype="uint8")),
+   cast(round(%x * 9f), dtype="int32"))
+}
+END
+cp float32.in bytes.in
+run bytes x86-64 cc "" -mcpu=x86-64-v3
+for target in cortex-m0plus cortex-m4 cortex-m33; do
+  run bytes $target arm-linux-gnueabihf-gcc qemu-arm
+  cmp bytes.x86-64 bytes.$target
+done
+"$dlcc" bytes.rly -o bytes.s --emit=asm --prefix m --target cortex-m4
+[ "$(grep -c vcvtr bytes.s)" -ge 6 ] || { echo "no vcvtr" && exit 1; }
 
 # Constants of several compilation units, which Cortex-M0+ addresses by words among the code.
 {
@@ -78,7 +97,7 @@ def outputs(path, code):
 failed = 0
 for kind, code in (("float32", "f"), ("float64", "d")):
     inputs = struct.unpack_from(f"<20000{code}", open(kind + ".in", "rb").read(), 8)
-    for target in ("cortex-m0plus", "cortex-m4", "armv7-a"):
+    for target in ("cortex-m0plus", "cortex-m4", "cortex-m33", "armv7-a"):
         for name, ours, theirs in zip(names, outputs(f"{kind}.{target}", code), outputs(f"{kind}.x86-64", code)):
             bits = lambda v: int.from_bytes(struct.pack("<" + code, v), "little")
             allowed = kind == "float64" and target != "armv7-a" and name in ("exp", "log", "tanh", "sigmoid")

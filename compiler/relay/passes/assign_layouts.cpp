@@ -1,7 +1,8 @@
 // Assigns layouts: images that a contraction writes are stored in blocks of channels, so that a vector holds adjacent
-// channels of one pixel; the functions that read such images keep the blocks. Every tensor function can read any
-// layout, because operands' indices are substituted (tensor/passes/apply_layouts.h). Copies to dense row-major order
-// are inserted for results of functions, branches, tuples and views only.
+// channels of one pixel; the functions that read such images keep the blocks. On machines without vectors, dot products
+// of bytes take four adjacent channels: images of bytes are stored with the channels last. Every tensor function can
+// read any layout, because operands' indices are substituted (tensor/passes/apply_layouts.h). Copies to dense row-major
+// order are inserted for results of functions, branches, tuples and views only.
 #include <algorithm>
 #include <map>
 
@@ -80,7 +81,7 @@ class LayoutAssigner {
     }
     Layout result = view ? Layout{} : choose(f, call.args, layouts);
     const std::vector<tensor::Halo>& halo = wanted_halos_[b.var->id];
-    if (!result.is_dense()) result = tensor::with_halo(result, f.results[0]->shape, halo);
+    if (!result.is_dense() && !machine_.copies_rows) result = tensor::with_halo(result, f.results[0]->shape, halo);
     for (size_t k = 0; k < f.results.size(); ++k) layouts.push_back(result);
     if (!result.is_dense()) layouts_[b.var->id] = result;
     bool any = std::ranges::any_of(layouts, [](const Layout& l) { return !l.is_dense(); });
@@ -89,6 +90,7 @@ class LayoutAssigner {
 
   Layout blocked(const TensorFunction& f, int axis) const {
     const Shape& shape = f.results[0]->shape;
+    if (channels_ <= 1) return tensor::normalized(tensor::layout_with_last(shape, axis), shape);
     return tensor::normalized(tensor::blocked_layout(shape, axis, channels_, Layout::Tail::unspecified), shape);
   }
 
@@ -105,6 +107,7 @@ class LayoutAssigner {
     const TensorFunction& f = slices ? slices->slice : whole;
     if (f.results.size() != 1 || f.results[0]->rank() < 3) return {};
     if (product(f.results[0]->shape) == Dim(0)) return {};  // no element, so no block
+    if (channels_ <= 1 && bits(f.results[0]->type) != 8) return {};
     if (int axis = channels_of(f, which_are_constant(args)); axis >= 0) return blocked(whole, axis);
     if (tensor::pattern_of(f) == tensor::Pattern::opaque && !tensor::is_concatenation(f)) return {};
     // Otherwise keep the blocks of the largest blocked operand.
@@ -205,7 +208,7 @@ class LayoutAssigner {
 }  // namespace
 
 Module assign_layouts(Module module, PassContext& context) {
-  if (context.channel_block <= 1) return module;
+  if (context.channel_block <= 1 && context.machine.byte_products != tensor::ByteProducts::scalar_pairs) return module;
   for (auto& [name, function] : module.functions) LayoutAssigner(module, context).run(function.body);
   return module;
 }

@@ -4,6 +4,7 @@
 // (tensor/analysis.h), not from operators' names. The time is linear in the number of operators, apart from logarithms:
 // groups have at most largest_group nodes.
 #include <algorithm>
+#include <ranges>
 #include <set>
 #include <utility>
 
@@ -47,14 +48,18 @@ struct Group {
 
 class BlockFuser {
  public:
-  BlockFuser(Module& module, TensorFunctionNames& names, Block& block)
-      : module_(module), names_(names), block_(block) {}
+  BlockFuser(Module& module, TensorFunctionNames& names, Block& block, bool keeps_bytes)
+      : module_(module), names_(names), block_(block), keeps_bytes_(keeps_bytes) {}
 
   void run() {
     collect_nodes();
     find_uses();
     find_post_dominators();
     for (size_t i = 0; i < nodes_.size(); ++i) grow_from(static_cast<int>(i));
+    keeps_bytes_ = false;
+    // Of several contractions whose results meet, the last takes the epilogue: the others run in their places.
+    for (int i : std::views::reverse(widened_))
+      if (ends_with_bytes(i)) grow_from(i);
     rebuild();
   }
 
@@ -278,6 +283,10 @@ class BlockFuser {
     std::set<int> path = between(i, to);
     if (path.empty()) return;
     bool anchored = mine >= Pattern::reduction;
+    if (keeps_bytes_ && anchored && widens(i, to)) {
+      widened_.push_back(i);
+      return;
+    }
     for (int p : path) {
       const Node& other = nodes_[static_cast<size_t>(p)];
       if (other.is_view || other.pattern == Pattern::opaque) return;
@@ -295,6 +304,22 @@ class BlockFuser {
     std::set<int> groups = {n.group};
     for (int p : path) groups.insert(nodes_[static_cast<size_t>(p)].group);
     merge(groups, n.group);
+  }
+
+  int bits_of(int n) const { return bits(nodes_[static_cast<size_t>(n)].function.results[0]->type); }
+
+  // Where memory is scarce, an image of bytes is not stored as one of floats: what widens it becomes part of its
+  // reader. The block's own results are not in the arena.
+  bool widens(int from, int to) const {
+    return bits_of(from) == 8 && bits_of(to) > 8 && !nodes_[static_cast<size_t>(to)].escapes;
+  }
+
+  // Whether the reader of node i, which widens it, belongs to a group of elementwise nodes whose result is bytes again.
+  // This group may become the epilogue of i.
+  bool ends_with_bytes(int i) const {
+    const Group& reader = group_of(nodes_[static_cast<size_t>(i)].post_dominator);
+    return reader.pattern == Pattern::elementwise && bits_of(reader.members.back()) == 8 &&
+           std::ranges::all_of(reader.members, [&](int m) { return same_shape(i, m); });
   }
 
   // Joins the groups into one, `into`, unless that is too large or has two nodes that reduce.
@@ -414,18 +439,21 @@ class BlockFuser {
   std::map<int, int> node_of_;               // variable -> node
   std::map<int, std::vector<Atom>> tuples_;  // variable -> fields
   std::set<int> used_tuples_;
+  bool keeps_bytes_;          // while images of bytes are kept as such
+  std::vector<int> widened_;  // the last nodes of reductions and contractions that did not grow for this reason
 };
 
-void fuse_block(Module& module, TensorFunctionNames& names, Block& block) {
-  for (Binding& b : block.bindings) for_each_block(b.op, [&](Block& inner) { fuse_block(module, names, inner); });
-  BlockFuser(module, names, block).run();
+void fuse_block(Module& module, TensorFunctionNames& names, Block& block, bool keeps_bytes) {
+  for (Binding& b : block.bindings)
+    for_each_block(b.op, [&](Block& inner) { fuse_block(module, names, inner, keeps_bytes); });
+  BlockFuser(module, names, block, keeps_bytes).run();
 }
 
 }  // namespace
 
-Module fuse(Module module, PassContext&) {
+Module fuse(Module module, PassContext& context) {
   TensorFunctionNames names(module);
-  for (auto& [name, function] : module.functions) fuse_block(module, names, function.body);
+  for (auto& [name, function] : module.functions) fuse_block(module, names, function.body, context.machine.copies_rows);
   return module;
 }
 

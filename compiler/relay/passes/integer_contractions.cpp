@@ -12,8 +12,9 @@
 // The first sum is exact. The standard rounds each dequantized number to float32 and each product and sum as well, and
 // divides by u. Hence a result may differ by 1 where the number to be rounded is close to a tie.
 //
-// Signed data is stored with an offset of 128, as instructions multiply unsigned data with signed weights. Where padded
-// data has a zero point other than 0, the padding is an operation of its own. The last axis of a kernel over few
+// Signed data is stored with an offset of 128, as instructions multiply unsigned data with signed weights. Without
+// vectors, all its readers read it so, and the sum with the zero point of a result is saturated in integers. Where
+// padded data has a zero point other than 0, the padding is an operation of its own. The last axis of a kernel over few
 // channels gets taps of weight 0, so that their number is a multiple of four (tensor/byte_products.h).
 #include <numeric>
 
@@ -32,6 +33,7 @@ using Result = std::optional<Atom>;
 
 // K up to which no sum of products of bytes overflows int32.
 constexpr int64_t longest_sum = (int64_t{1} << 31) / (255 * 128) - 1;
+constexpr int offset_of_signed = 128;  // from signed data to unsigned data
 constexpr int longest_chain = 16;  // elementwise operations between a contraction and the quantization of its result
 
 struct Dequantized {
@@ -72,6 +74,9 @@ std::optional<double> single(const BlockRewriter& r, const Atom& a) {
 
 class Rewriter {
  public:
+  // `scalar`: for products in general registers (ByteProducts::scalar_pairs).
+  explicit Rewriter(bool scalar) : scalar_(scalar) {}
+
   Result operator()(BlockRewriter& r, const Binding& b) {
     const Call* found = std::get_if<Call>(&b.op);
     const OperatorRef* o = found ? std::get_if<OperatorRef>(&found->callee) : nullptr;
@@ -81,6 +86,7 @@ class Rewriter {
     if (name == "nn.conv1d" || name == "nn.conv2d" || name == "nn.conv3d") return convolution(r, name, call);
     if (name == "nn.dense" || name == "nn.matmul") return product(r, name, call);
     if (name == "qnn.quantize") return quantize(r, call);
+    if (Result dequantized; name == "qnn.dequantize" && (dequantized = unsigned_data(r, call))) return dequantized;
     note_elementwise(b, call, name);
     return std::nullopt;
   }
@@ -107,12 +113,31 @@ class Rewriter {
     const DType type = r.tensor(x->stored).dtype;
     if (type == dtype::u8) return x;
     if (type != dtype::i8) return std::nullopt;
-    constexpr int offset = 128;
-    Atom wide = r.emit("cast", {x->stored}, {{"dtype", std::string("int32")}});
-    Atom moved = r.emit("add", {wide, Constant::of<int32_t>(dtype::i32, {}, {offset})});
-    x->stored = r.emit("cast", {moved}, {{"dtype", std::string("uint8")}});
-    x->zero += offset;
+    x->stored = moved(r, x->stored);
+    x->zero += offset_of_signed;
     return x;
+  }
+
+  // Signed bytes plus 128.
+  static Atom moved(BlockRewriter& r, const Atom& stored) {
+    Atom wide = r.emit("cast", {stored}, {{"dtype", std::string("int32")}});
+    Atom sum = r.emit("add", {wide, Constant::of<int32_t>(dtype::i32, {}, {offset_of_signed})});
+    return r.emit("cast", {sum}, {{"dtype", std::string("uint8")}});
+  }
+
+  // The dequantization of signed data reads the unsigned data, too, so that only one of them is stored. With vectors,
+  // memory is not scarce.
+  Result unsigned_data(BlockRewriter& r, const Call& call) {
+    const DequantizeAttrs attrs = attributes_of<DequantizeAttrs>(call);
+    const auto scale = known(r, call.args[1]), zero = known(r, call.args[2]);
+    if (!scalar_ || !scale || scale->count() != 1 || !zero || zero->count() != 1 || attrs.block_size != 0) return {};
+    if (zero->dtype() != dtype::i8 || r.tensor(call.args[0]).dtype != dtype::i8 || known(r, call.args[0])) return {};
+    const auto moved_zero = static_cast<uint8_t>(zero->integer_at(0) + offset_of_signed);
+    Constant unsigned_zero = Constant::of<uint8_t>(dtype::u8, zero->shape(), {moved_zero});
+    Atom value = r.emit("qnn.dequantize", {moved(r, call.args[0]), call.args[1], unsigned_zero}, call.attrs);
+    if (const Var* v = std::get_if<Var>(&call.args[0]); v && distance_.contains((*v)->id))
+      distance_[std::get<Var>(value)->id] = distance_[(*v)->id] + 1;
+    return value;
   }
 
   // Constant signed bytes without zero point, with one scale or one for each index of `channels`.
@@ -330,14 +355,27 @@ class Rewriter {
       return std::nullopt;
     if (r.tensor(call.args[1]).dtype != dtype::f32 || (type != dtype::u8 && type != dtype::i8)) return std::nullopt;
     Atom value = r.emit("round", {rescaled(r, call.args[0], 1 / *scale)});
+    if (*zero != 0 && scalar_) return noted(saturated_sum(r, value, static_cast<int32_t>(*zero), type));
     if (*zero != 0) value = r.emit("add", {value, Constant::of<float>(dtype::f32, {}, {static_cast<float>(*zero)})});
     return noted(r.emit("cast", {value}, {{"dtype", std::string(dlcc::name(type))}}));
+  }
+
+  // The sum of an integral number and a zero point as a byte, in integers: without vectors, this is faster than the sum
+  // of floats and differs for NaN only.
+  static Atom saturated_sum(BlockRewriter& r, const Atom& number, int32_t zero, DType type) {
+    auto constant = [](int32_t value) { return Constant::of<int32_t>(dtype::i32, {}, {value}); };
+    const int32_t low = type == dtype::i8 ? INT8_MIN : 0, high = type == dtype::i8 ? INT8_MAX : UINT8_MAX;
+    Atom value = r.emit("cast", {number}, {{"dtype", std::string("int32")}});
+    value = r.emit("minimum", {value, constant(high - zero)});
+    value = r.emit("maximum", {value, constant(low - zero)});
+    return r.emit("cast", {r.emit("add", {value, constant(zero)})}, {{"dtype", std::string(dlcc::name(type))}});
   }
 
   struct Scaled {
     Atom numbers;
     Constant scales;
   };
+  bool scalar_;
   std::map<int, Scaled> scaled_;  // numbers * scales, by variable
   std::map<int, int> distance_;   // elementwise operations since a rewritten contraction, by variable
 };
@@ -348,7 +386,7 @@ Module integer_contractions(Module module, PassContext& context) {
   if (context.machine.byte_products == tensor::ByteProducts::none) return module;
   EffectAnalysis effects(module);
   for (auto& [name, f] : module.functions) {
-    Rewriter rewriter;
+    Rewriter rewriter(context.machine.byte_products == tensor::ByteProducts::scalar_pairs);
     BlockRewriter(module, effects, [&](BlockRewriter& r, const Binding& b) { return rewriter(r, b); }).run(f.body);
   }
   return module;

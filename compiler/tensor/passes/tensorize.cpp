@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "support/row_major.h"
@@ -11,15 +12,18 @@
 namespace dlcc::tensor {
 namespace {
 
-// Matches the body of an intrinsic, a vector loop with one store, with a vector loop of a kernel, and finds the boxes
+// Matches the body of an intrinsic, a store or a vector loop with one store, with that of a kernel, and finds the boxes
 // of the operands.
 class Matcher {
  public:
-  Matcher(const Intrinsic& intrinsic, const For& own, const For& other)
-      : intrinsic_(intrinsic), own_(own), other_(other) {}
+  explicit Matcher(const Intrinsic& intrinsic) : intrinsic_(intrinsic) {}
 
-  std::optional<IntrinsicCall> run() {
-    const Store *a = as<Store>(own_.body), *b = as<Store>(other_.body);
+  std::optional<IntrinsicCall> run(const For& own, const For& other) {
+    own_lane_ = own.var, other_lane_ = other.var;
+    return run(as<Store>(own.body), as<Store>(other.body));
+  }
+
+  std::optional<IntrinsicCall> run(const Store* a, const Store* b) {
     if (!a || !b || !equal(a->value, b->value) || !access(a->buffer, a->indices, b->buffer, b->indices))
       return std::nullopt;
     IntrinsicCall call{&intrinsic_, {}};
@@ -51,9 +55,9 @@ class Matcher {
     if (!fits(*operand, *buffer)) return false;
     const size_t leading = at.size() - inside.size();
     for (size_t d = 0; d < at.size(); ++d) {
-      if (d >= leading) at[d] = at[d] - substitute(inside[d - leading], {{own_.var, Expr(other_.var)}});
+      if (d >= leading) at[d] = at[d] - in_other_lanes(inside[d - leading]);
       at[d] = simplify(at[d]);
-      if (uses(at[d], other_.var)) return false;
+      if (other_lane_ && uses(at[d], other_lane_)) return false;
     }
     auto [box, is_new] = boxes_.emplace(operand, Region{buffer, at});
     return is_new || (box->second.buffer == buffer && std::ranges::equal(box->second.begin, at, structurally_equal));
@@ -68,21 +72,37 @@ class Matcher {
            std::equal(operand.strides.begin(), operand.strides.end(), strides.end() - operand.rank());
   }
 
+  Expr in_other_lanes(const Expr& e) const { return own_lane_ ? substitute(e, {{own_lane_, Expr(other_lane_)}}) : e; }
+
   const Intrinsic& intrinsic_;
-  const For &own_, &other_;
+  Var own_lane_, other_lane_;       // null in an intrinsic of one lane
   std::map<Buffer, Region> boxes_;  // by operand
 };
+
+// The statements within vector loops.
+std::set<Stmt> in_vector_loops(const Stmt& s) {
+  std::set<Stmt> inside;
+  for_each_stmt(s, [&](const Stmt& x) {
+    if (const For* loop = as<For>(x); loop && loop->kind == LoopKind::vector)
+      for_each_stmt(loop->body, [&](const Stmt& inner) { inside.insert(inner); });
+  });
+  return inside;
+}
 
 }  // namespace
 
 Stmt tensorize(const Stmt& s, std::span<const Intrinsic* const> known) {
+  const std::set<Stmt> inside = in_vector_loops(s);
   return rewrite(s, {}, [&](const Stmt& x) {
+    if (const Store* store = as<Store>(x); store && !inside.contains(x))
+      for (const Intrinsic* i : known)
+        if (auto call = Matcher(*i).run(as<Store>(i->body), store)) return make_stmt(std::move(*call));
     const For* loop = as<For>(x);
     if (!loop || loop->kind != LoopKind::vector) return x;
     for (const Intrinsic* i : known) {
       const For* body = as<For>(i->body);
       if (!body || body->kind != LoopKind::vector || !structurally_equal(body->extent, loop->extent)) continue;
-      if (auto call = Matcher(*i, *body, *loop).run()) return make_stmt(std::move(*call));
+      if (auto call = Matcher(*i).run(*body, *loop)) return make_stmt(std::move(*call));
     }
     return x;
   });

@@ -30,6 +30,7 @@ void pad_constant_vectors(const ScheduleRequest& r, std::vector<Layout>& layouts
   const Layout& layout = layouts[r.function.params.size() + static_cast<size_t>(result - r.function.results.begin())];
   if (layout.is_dense()) return;
   int axis = layout.parts.back().axis;
+  if (std::ranges::count(layout.parts, axis, &Layout::Part::axis) == 1) return;  // no blocks, no padding
   int64_t block = layout.parts.back().extent.value();
   for (size_t k = 0; k < r.function.params.size(); ++k) {
     const Buffer& b = r.function.params[k];

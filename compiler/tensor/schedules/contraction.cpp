@@ -54,7 +54,28 @@ class Scheduler {
     std::vector<Expr> from = loops.index;
     for (size_t d = 0; d < from.size(); ++d) from[d] = from[d] * Expr(plan_.data_strides[d]);
     Stmt copy = store(plan_.data_copy, loops.index, load(plan_.contraction.data.buffer, from));
-    return sequence({zero_halo(plan_.data_copy, plan_.data_layout), loops.in_vectors(copy)});
+    Stmt zeros = zero_halo(plan_.data_copy, plan_.data_layout);
+    return plan_.rows_dim >= 0 ? zeros : sequence({zeros, loops.in_vectors(copy)});
+  }
+
+  // Copies the rows that row y of the result reads (ContractionPlan::rows_dim). Rows outside the image are zeros.
+  Stmt copy_rows() {
+    const Layout layout = explicit_layout(plan_.data_layout, plan_.data_copy->shape);
+    StorageLoops loops = storage_loops(layout, plan_.data_copy->shape);
+    const auto d = static_cast<size_t>(plan_.rows_dim);
+    const auto in_storage = std::ranges::find(layout.parts, plan_.rows_dim, &Layout::Part::axis);
+    const auto outer = static_cast<size_t>(in_storage - layout.parts.begin()) + 1;
+    std::vector<Expr> from = loops.index;
+    Var row = make_var("row");
+    from[d] = row;
+    auto each = [&](const Expr& value) {
+      Stmt body = store(plan_.data_copy, loops.index, value);
+      return loops.wrap(body, outer, loops.vars.size(), LoopKind::vector);
+    };
+    const Buffer& data = plan_.contraction.data.buffer;
+    Stmt copy = if_then(logical_and(Expr(row) >= Expr(0), Expr(row) < Expr(data->shape[d])), each(load(data, from)),
+                        each(literal(data->type, int64_t{0})));
+    return loops.wrap(let(row, plan_.first_row + loops.index[d], copy), 0, outer);
   }
 
   Stmt pack() {
@@ -75,6 +96,8 @@ class Scheduler {
       body = panels([&](const TilePosition& at) {
         return outer_m_loops(sums_of_symbolic_image(at, Expr(0), extent_of_m(tile_.y_axis())));
       });
+    else if (plan_.rows_dim >= 0)
+      body = outer_m_loops(each_row());
     else if (const Area image{Expr(0), Expr(0), height(), width()}; prefers_m_blocking(image))
       body = outer_m_loops(each_m_block(
           image, [&](const Area& block) { return panels([&](const TilePosition& at) { return sums(at, block); }); }));
@@ -85,6 +108,15 @@ class Scheduler {
       body = for_loop(a.var, a.extent.value(), LoopKind::parallel, body);
     }
     return body;
+  }
+
+  // The loop over rows of an image whose padded rows are copied: all panels read the copy.
+  Stmt each_row() {
+    const Axis& y = axis(tile_.y_axis());
+    Var row = make_var("y");
+    Stmt products = panels([&](const TilePosition& at) { return sums(at, {Expr(row), Expr(0), 1, width()}); });
+    Stmt copy = substitute(copy_rows(), {{y.var, Expr(row)}});
+    return for_loop(row, y.extent.value(), LoopKind::serial, sequence({copy, products}));
   }
 
   Stmt panels(const std::function<Stmt(const TilePosition&)>& body) {
@@ -190,8 +222,22 @@ class Scheduler {
 
 }  // namespace
 
+namespace {
+
+// Whether a tile of dot products fits the general registers. The even and the odd bytes of a factor have a register
+// each; a factor that meets several of the other kind keeps them. Three registers are two pointers and a counter.
+bool fits_general_registers(const Machine& m, const RegisterTile& tile, int64_t accumulators_of_element) {
+  constexpr int64_t halves = 2, addresses = 3;
+  const int64_t weights = tile.rows > 1 ? tile.vectors : 1;
+  return tile.rows * tile.vectors * accumulators_of_element + halves * (weights + 1) + addresses <= m.general_registers;
+}
+
+}  // namespace
+
 bool fits_registers(const Machine& m, const RegisterTile& tile, int64_t accumulators_of_element, int64_t k_interleave,
                     bool byte_products) {
+  if (byte_products && m.byte_products == ByteProducts::scalar_pairs)
+    return fits_general_registers(m, tile, accumulators_of_element);
   const bool in_pairs = byte_products && m.byte_products != ByteProducts::dot;
   const int64_t of_floats = m.has_fma ? 0 : k_interleave > 1 ? m.paired_product_registers : m.product_registers;
   const int64_t product = in_pairs ? tile.vectors + 2 : byte_products ? 0 : of_floats;

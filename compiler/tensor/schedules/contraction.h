@@ -17,6 +17,11 @@
 //
 //   for batch: parallel M block: parallel panel: parallel tile of the block: ..
 //
+// Where memory is scarce (Machine::copies_rows), a padded copy of the data holds the rows that one row of the result
+// reads:
+//
+//   for row of the image: copy rows; parallel panel: parallel tile of the row: ..
+//
 // K-blocking, for panels of at least Machine::l2_reuse_limit (half of it for few tiles) and for accuracy: several K
 // blocks, a range of K, are multiplied at a time into `acc`, whose partial sums are added to `total`, a buffer of one M
 // block and one panel. The epilogue then runs over `total`.
@@ -72,6 +77,10 @@ struct ContractionPlan {
   Buffer data_copy;
   Layout data_layout;
   std::vector<int64_t> data_strides;
+  // The dimension of the data's rows, if the copy has only those rows that row y of the result reads, and the first of
+  // them, an expression of y; else -1 (Machine::copies_rows).
+  int rows_dim = -1;
+  Expr first_row;
   int blocked_k = -1;             // the reduced axis that the data's storage splits into blocks, or -1
   int64_t k_block = 1;            // K indices of such a block
   int64_t k_per_accumulator = 0;  // upper bound of the products added in one accumulator; 0: none
@@ -84,15 +93,15 @@ struct ContractionPlan {
 //   the data: one broadcast element, or one vector of K for each row (Machine::multiplies_by_lane),
 //   without FMA: the product, and the two factors of the next product, which the instruction scheduler loads early;
 //     with K-interleaving, the four factors of the next two products,
-//   products of bytes by 16-bit numbers: the odd bytes of weights and data, and the products,
+//   products of bytes by 16-bit numbers: the odd bytes of weights and data, and the products; without vectors, all of
+//     these are general registers,
 //   Machine::unassigned_registers for LLVM's register allocator.
 // It has at most `max_rows` pixels.
 struct RegisterTile {
   int64_t rows = 1, vectors = 1;
 };
 RegisterTile choose_register_tile(const Machine&, int64_t n_per_vector, int64_t panel_width, int64_t k_interleave = 1,
-                                  bool byte_products = false,
-                                  int64_t max_rows = std::numeric_limits<int64_t>::max());
+                                  bool byte_products = false, int64_t max_rows = std::numeric_limits<int64_t>::max());
 
 // Whether a tile of that shape fits the registers with `accumulators_of_element` accumulators for each of its elements.
 bool fits_registers(const Machine&, const RegisterTile&, int64_t accumulators_of_element, int64_t k_interleave = 1,

@@ -6,12 +6,17 @@
 
 namespace dlcc::tensor {
 
+// K indices of byte products without vectors between two branches: each dot product takes four of them, and the branch
+// of a loop costs as much as two.
+constexpr int64_t scalar_unroll = 32;
+
 // Cache lines in flight occupy line fill buffers, which other cache misses need as well. A chunk that prefetches many
 // lines therefore spreads them over its unrolled blocks and takes them in turn from several streams
 // (Machine::prefetch_streams).
 std::vector<Expr> prefetched_lines(int64_t lines, const Expr& tile, int64_t tiles, const KChunk& chunk,
                                    const Expr& unrolled_block, const Machine& machine) {
   const int64_t streams = machine.prefetch_streams;
+  if (streams == 0) return {};
   int64_t of_chunk = ceil_div(lines, tiles * chunk.count);
   bool many = chunk.unrolled_blocks % streams == 0 && of_chunk >= chunk.unrolled_blocks;
   std::vector<Expr> found;
@@ -38,13 +43,19 @@ KLoops::KLoops(const ContractionPlan& plan, const Machine& machine, const Tuning
     if (k != innermost_) outer_k_ *= axes()[k].extent.value();
   int64_t extent = axes()[innermost_].extent.value();
   block_size_ = std::max<int64_t>(extent, 1);
+  const bool is_scalar = plan.byte_products && machine.byte_products == ByteProducts::scalar_pairs;
   if (plan.blocked_k >= 0)
     block_size_ = plan.k_block;
+  else if (is_scalar)
+    block_size_ = std::max<int64_t>(extent, 1);
   else if (axes().size() == 1 && extent >= max_chunk)
     block_size_ = max_chunk;
   else if (plan.k_per_accumulator > 0)
     block_size_ = std::min(block_size_, plan.k_per_accumulator);
   blocks_ = extent / block_size_, rest_ = extent % block_size_;
+  unrolls_all_ = is_scalar && outer_k_ * block_size_ <= 2 * scalar_unroll;
+  unrolls_rest_ = is_scalar || plan.blocked_k >= 0;
+  k_unroll_ = is_scalar ? scalar_unroll : machine.k_unroll;
 }
 
 int64_t KLoops::k_in(const KRange& k) const { return outer_k_ * (k.blocks * block_size_ + (k.with_rest ? rest_ : 0)); }
@@ -83,7 +94,7 @@ KLoops::NextWeights KLoops::next_weights(const KRange& k) const {
 // input image: their loop is not unrolled.
 int64_t KLoops::unrolled_blocks_in(int64_t k) const {
   bool plain = plan_.blocked_k < 0 && k < machine_.min_unrolled_blocks * machine_.k_unroll;
-  return plain ? 0 : k / machine_.k_unroll;
+  return plain ? 0 : k / k_unroll_;
 }
 
 // The number of chunks in `k` K indices. A block of at most max_chunk channels is one chunk; in a longer block each
@@ -96,6 +107,7 @@ int64_t KLoops::chunks_in(int64_t k) const {
 Stmt KLoops::loops(const Stmt& body, const KRange& range, const KLoopHooks& hooks) const {
   int64_t chunks_per_block = outer_k_ * chunks_in(block_size_);
   int64_t chunks = range.blocks * chunks_per_block + (range.with_rest ? outer_k_ * chunks_in(rest_) : 0);
+  const LoopKind kind = unrolls_all_ ? LoopKind::unrolled : LoopKind::serial;
   auto one_block = [&](const Expr& block, int64_t count, const Expr& chunks_before) {
     Expr tap(0);
     for (size_t k = 0; k < axes().size(); ++k)
@@ -103,7 +115,7 @@ Stmt KLoops::loops(const Stmt& body, const KRange& range, const KLoopHooks& hook
     Expr number = chunks_before + tap * Expr(chunks_in(count));  // of the tap's first chunk in this block
     Stmt nest = chunk(body, block * Expr(block_size_), count, {number, chunks}, hooks);
     for (size_t k = axes().size(); k-- > 0;)
-      if (k != innermost_) nest = for_loop(axes()[k].var, axes()[k].extent.value(), LoopKind::serial, nest);
+      if (k != innermost_) nest = for_loop(axes()[k].var, axes()[k].extent.value(), kind, nest);
     return nest;
   };
   std::vector<Stmt> all;
@@ -120,8 +132,7 @@ Stmt KLoops::loops(const Stmt& body, const KRange& range, const KLoopHooks& hook
 Stmt KLoops::chunk(const Stmt& body, const Expr& base, int64_t count, const KChunk& first,
                    const KLoopHooks& hooks) const {
   const Var& axis = axes()[innermost_].var;
-  int64_t unrolled_blocks = unrolled_blocks_in(count), k_unroll = machine_.k_unroll,
-          rest = count - unrolled_blocks * k_unroll;
+  int64_t unrolled_blocks = unrolled_blocks_in(count), k_unroll = k_unroll_, rest = count - unrolled_blocks * k_unroll;
   int64_t together = plan_.k_interleave;
   Var unrolled_block = make_var("unrolled_block"), k = make_var("k"), last = make_var("k");
   auto at = [&](const Expr& k_index, const Expr& in_block) {
@@ -142,7 +153,7 @@ Stmt KLoops::chunk(const Stmt& body, const Expr& base, int64_t count, const KChu
     }
     all.push_back(for_loop(unrolled_block, unrolled_blocks, LoopKind::serial, unrolled));
   }
-  bool few = unrolled_blocks > 0 || plan_.blocked_k >= 0;
+  bool few = unrolled_blocks > 0 || unrolls_rest_;
   Stmt more = at(base + Expr(unrolled_blocks * k_unroll) + Expr(last) * Expr(together), Expr(0));
   if (rest > 0) all.push_back(for_loop(last, rest / together, few ? LoopKind::unrolled : LoopKind::serial, more));
   return sequence(std::move(all));

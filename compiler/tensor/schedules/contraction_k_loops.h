@@ -85,7 +85,7 @@ class KLoops {
  private:
   const std::vector<Axis>& axes() const { return plan_.function.stages[0].reduction->axes; }
   int64_t panel_bytes(int64_t k) const;  // bytes of `k` K indices of a panel
-  int64_t unrolled_blocks_per_chunk() const { return max_chunk / machine_.k_unroll; }
+  int64_t unrolled_blocks_per_chunk() const { return max_chunk / k_unroll_; }
   int64_t unrolled_blocks_in(int64_t k) const;
   int64_t chunks_in(int64_t k) const;
   Stmt chunk(const Stmt& body, const Expr& base, int64_t count, const KChunk& first, const KLoopHooks&) const;
@@ -93,9 +93,11 @@ class KLoops {
   const ContractionPlan& plan_;
   const Machine& machine_;
   const TuningConfig& config_;
-  size_t innermost_ = 0;                            // position of innermost_axis()
-  int64_t block_size_ = 1, blocks_ = 0, rest_ = 0;  // of the innermost axis
-  int64_t outer_k_ = 1;                             // product of the other reduced axes
+  size_t innermost_ = 0;                             // position of innermost_axis()
+  int64_t block_size_ = 1, blocks_ = 0, rest_ = 0;   // of the innermost axis
+  int64_t outer_k_ = 1;                              // product of the other reduced axes
+  int64_t k_unroll_ = 1;                             // Machine::k_unroll, or that of byte products without vectors
+  bool unrolls_all_ = false, unrolls_rest_ = false;  // the loops over all of a short K; the rest behind unrolled blocks
 };
 
 }  // namespace dlcc::tensor

@@ -92,7 +92,8 @@ class Planner {
       if (axis == plan_.n_axis) continue;
       (uses(weights(), stage().axes[k].var) ? plan_.batch_axes : plan_.m_axes).push_back(axis);
     }
-    plan_.blocked_result = !result.is_dense() && result.parts.back().axis == plan_.n_axis;
+    plan_.blocked_result = !result.is_dense() && result.parts.back().axis == plan_.n_axis &&
+                           std::ranges::count(result.parts, plan_.n_axis, &Layout::Part::axis) > 1;
     plan_.pixels_share_cache_set = pixels_share_cache_set();
     choose_panel_width(group ? group : round_up(extent(plan_.n_axis), channel_block), group == 0);
     return true;
@@ -174,11 +175,47 @@ class Planner {
       for (size_t d = 0; all && d < shape.size(); ++d) all = is_stored(l, static_cast<int>(d), shape[d], read[d]);
       return all;
     };
-    if (read.size() != shape.size()) return;
+    const bool are_bytes = bits(data().buffer->type) == 8;
+    if (read.size() != shape.size() || (machine_.copies_rows && are_bytes && copy_rows(read))) return;
     Layout padded = with_halo(layout, shape, read);
     reads_inside_ = is_stored_in(padded);
     if (!reads_inside_ || is_stored_in(layout)) return;
     copy_data("padded", shape, std::move(padded), std::vector<int64_t>(shape.size(), 1));
+  }
+
+  // Plans a padded copy of the rows that one row of the result reads; false if it takes the copy of the whole image.
+  // `read` is the halo of all data. The image must be the only one, and the rows of all channels must have the form
+  // first row + a sum of reduced axes.
+  bool copy_rows(std::vector<Halo> read) {
+    Shape shape = data().buffer->shape;
+    const Layout given = explicit_layout(layout_of(data().buffer), shape);
+    const auto& axes = stage().axes;
+    if (plan_.m_axes.size() < 2 || !plan_.batch_axes.empty() || !is_static(shape) || has_halo(given, shape) ||
+        given.parts.size() != shape.size())
+      return false;
+    const std::vector<int>& m = plan_.m_axes;
+    for (size_t k = 0; k < m.size(); ++k)
+      if (const Dim& extent = axes[static_cast<size_t>(m[k])].extent;
+          !extent.is_constant() || (k + 2 < m.size() && extent != Dim(1)))
+        return false;
+    const Var& y = axes[static_cast<size_t>(m[m.size() - 2])].var;
+    auto uses_row = [&](const Expr& e) { return uses(e, y); };
+    const std::vector<Expr>& indices = data().indices;
+    const auto dim = static_cast<size_t>(std::ranges::find_if(indices, uses_row) - indices.begin());
+    if (std::ranges::count_if(indices, uses_row) != 1 || std::cmp_equal(given.parts.back().axis, dim)) return false;
+    Substitution first;
+    for (const Axis& a : stage().reduction->axes) first[a.var] = Expr(0);
+    const Expr begin = simplify(substitute(indices[dim], first)), in_rows = simplify(indices[dim] - begin);
+    const auto rows = range_of(in_rows, ranges_of(stage()));
+    if (!rows || rows->low != 0 || uses_row(in_rows)) return false;
+    shape[dim] = Dim(rows->high + 1);
+    read[dim] = {};
+    Layout layout = given;
+    for (Layout::Part& part : layout.parts)
+      if (std::cmp_equal(part.axis, dim)) part.extent = shape[dim];
+    copy_data("rows", shape, with_halo(std::move(layout), shape, read), std::vector<int64_t>(shape.size(), 1));
+    plan_.rows_dim = static_cast<int>(dim), plan_.first_row = begin;
+    return reads_inside_ = true;
   }
 
   // A 1x1 convolution with a stride reads pixels that are far from each other. Their cache lines fall into few cache
@@ -224,14 +261,21 @@ class Planner {
 
   // Finds the reduced axis, such as the input channels, that the data stores in blocks. The loop over blocks becomes
   // the outermost loop over K, the loop over the channels of a block the innermost. Each group of a grouped convolution
-  // must begin with a block.
+  // must begin with a block. Channels that are stored last are one block.
   void find_blocked_k() {
     const Layout& layout = plan_.data_copy ? plan_.data_layout : layout_of(data().buffer);
     const Ranges ranges = ranges_of(stage());
+    const auto& reduced = stage().reduction->axes;
+    if (const int last = layout.is_dense() ? data().buffer->rank() - 1 : layout.parts.back().axis;
+        last + 1 < data().buffer->rank() && std::ranges::count(layout.parts, last, &Layout::Part::axis) == 1) {
+      const Expr& index = data().indices[static_cast<size_t>(last)];
+      for (size_t k = 0; k < reduced.size(); ++k)
+        if (const Var& v = reduced[k].var; uses(index, v) && !uses(simplify(index - Expr(v)), v))
+          plan_.blocked_k = static_cast<int>(k), plan_.k_block = std::max<int64_t>(reduced[k].extent.value(), 1);
+    }
     for (const Layout::Part& part : layout.parts) {
       if (part.divisor == 1) continue;
       const Expr& index = data().indices[static_cast<size_t>(part.axis)];
-      const auto& reduced = stage().reduction->axes;
       for (size_t k = 0; k < reduced.size(); ++k) {
         Expr begin = simplify(index - Expr(reduced[k].var));
         Expr in_block = simplify(floor_mod(begin, Expr(part.divisor)), ranges);
@@ -279,7 +323,15 @@ class Planner {
     if (!in_fours || k.extent.value() % bytes_of_product != 0 || !reads_in_a_row(k.var)) return false;
     plan_.byte_products = true;
     plan_.k_interleave = bytes_of_product;
+    if (machine_.byte_products == ByteProducts::scalar_pairs) plan_.panel_width = width_of_scalar_tile();
     return true;
+  }
+
+  // The N indices of a register tile without vectors. A panel has as many: a wider one would hold several tiles, each
+  // with loops of its own, and a narrow one is filled by almost every N.
+  int64_t width_of_scalar_tile() const {
+    const int64_t max_rows = extent_of_m().constant().value_or(std::numeric_limits<int64_t>::max());
+    return choose_register_tile(machine_, 1, channel_block, bytes_of_product, true, max_rows).vectors;
   }
 
   // Whether neighbours along this reduced axis are neighbours in the data's storage, and the axis is a dimension of the
@@ -309,6 +361,7 @@ class Planner {
     bool pairs = plan_.blocked_k >= 0 && plan_.k_block % pair == 0 &&
                  reduced[static_cast<size_t>(plan_.blocked_k)].extent.value() % pair == 0;
     bool grouped = uses(data(), stage().axes[static_cast<size_t>(plan_.n_axis)].var);
+    pairs &= machine_.lanes(bits(stage().results[0]->type)) >= pair;
     if (!pairs || !reads_inside_ || grouped || k < machine_.min_k_to_interleave || config_.panel_width ||
         !is_constant(weights().buffer))
       return;

@@ -59,8 +59,11 @@ ContractionTile::ContractionTile(const ContractionPlan& plan, const Machine& mac
   weights_factor_ = data_first ? product.b : product.a;
   lanes_ = std::min<int64_t>(machine.lanes(bits(product.a.type())), channel_block);
   n_per_vector_ = lanes_ / plan.lanes_of_n();
+  int64_t max_rows = std::numeric_limits<int64_t>::max();
   // The weights need a line of the set, too.
-  const int64_t max_rows = plan.pixels_share_cache_set ? machine.l1_ways - 1 : std::numeric_limits<int64_t>::max();
+  if (plan.pixels_share_cache_set) max_rows = machine.l1_ways - 1;
+  if (plan.byte_products && machine.byte_products == ByteProducts::scalar_pairs)
+    max_rows = std::max<int64_t>(pixels().constant().value_or(max_rows), 1);
   size_ =
       choose_register_tile(machine, n_per_vector_, plan.panel_width, plan.k_interleave, plan.byte_products, max_rows);
   if (may_span_panels())
@@ -241,6 +244,10 @@ Expr ContractionTile::weights_value() const {
 
 // The index in the data's copy of the element with this index in the data.
 std::vector<Expr> ContractionTile::in_copy(std::vector<Expr> index) const {
+  if (plan_.rows_dim >= 0) {
+    Expr& row = index[static_cast<size_t>(plan_.rows_dim)];
+    row = row - plan_.first_row;
+  }
   for (size_t d = 0; d < index.size(); ++d) index[d] = simplify(floor_div(index[d], Expr(plan_.data_strides[d])));
   return index;
 }
@@ -255,7 +262,7 @@ Stmt ContractionTile::prefetch_next_data(const TilePosition& at, const Substitut
   bool is_large = is_larger(data_read(), machine_.prefetch_threshold());
   bool inside = !data.otherwise || plan_.data_copy;
   bool several = k_loops_.blocks() >= machine_.min_k_blocks_to_prefetch && at.vectors >= 2;
-  if (plan_.blocked_k < 0 || !several || !is_large || !inside) return nullptr;
+  if (plan_.blocked_k < 0 || !several || !is_large || !inside || machine_.prefetch_streams == 0) return nullptr;
   const Var& channel = stage_.reduction->axes[static_cast<size_t>(plan_.blocked_k)].var;
   Substitution next = {{channel, Expr(channel) + Expr(plan_.k_block)}};
   std::vector<Expr> index;
@@ -290,6 +297,7 @@ Stmt ContractionTile::prefetch_next_weights(const TilePosition& at, const Tile& 
 // lines of the next tile's results. Only tensors that are too large for the cache are prefetched. Each chunk prefetches
 // a share of the tile's pixels.
 Stmt ContractionTile::prefetch_next_results(const TilePosition& at, const Tile& t, const KChunk& chunk) const {
+  if (machine_.prefetch_streams == 0) return nullptr;
   std::vector<Buffer> streamed = streamed_operands();
   const Buffer& result = last_stage().results[0];
   if (streamed.empty() && !in_line_buffer_ && is_larger(result, machine_.l2_bytes)) streamed = {result};

@@ -16,7 +16,7 @@ namespace {
       min_n_of_contraction, tile_overhead, tile_row_overhead, grid_overhead, min_k_of_split_sums, k_unroll,        \
       min_unrolled_blocks, tiles_per_m_block, max_uncut_m_blocks, row_block_sizes, panel_widths, panels_at_once,   \
       max_n_of_exact_panels, max_m_of_shared_panels, max_m_of_dot_products, max_tiles_of_early_k_blocking,         \
-      min_n_to_gather, min_k_to_interleave, max_half_blocks_to_interleave, winograd_transform_cost,                \
+      min_n_to_gather, copies_rows, min_k_to_interleave, max_half_blocks_to_interleave, winograd_transform_cost,   \
       winograd_block_bytes, min_winograd_tiles_per_thread, max_unrolled_updates, shared_element_registers,         \
       max_results_of_several_blocks, max_unrolled_indices, max_row_vectors, max_lane_stride, elementwise_chunk,    \
       min_elementwise_chunks, max_transposed_tile, row_accumulators, call_cost, fork_cost, min_task_cost,          \

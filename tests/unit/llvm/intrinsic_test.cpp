@@ -125,6 +125,38 @@ TEST_CASE("dot products of bytes are exact with and without VNNI") {
   }
 }
 
+TEST_CASE("dot products of bytes without vectors are multiplications of pairs with ARM's DSP extension") {
+  Diagnostics diagnostics;
+  auto parsed = parse(R"(kernel @dot(read a: u8[3, 4], read b: i8[3, 2, 4], write y: i32[2]) {
+    alloc reg acc: i32[2]
+    vector v in 2 { acc[v] = 7i32 }
+    for k in 3 {
+      unrolled v in 2 { call dot4.u8s8.x1(a[k, 0], b[k, v, 0], acc[v]) }
+    }
+    vector v in 2 { y[v] = acc[v] }
+  })",
+                      "test", diagnostics, known_intrinsics());
+  REQUIRE_MESSAGE(parsed, diagnostics.str());
+  const Kernel& kernel = parsed->kernels[0];
+  auto count = [&](const std::string& target, const std::string& instruction) {
+    const targets::Target machine = target_named(target, "");
+    const KernelObject wrapped = wrap(kernel, machine);
+    const std::string code = targets::generate_listing(wrapped.program, wrapped.plan, wrapped.interface, machine, {},
+                                                       targets::Listing::assembly);
+    int found = 0;
+    for (size_t at = code.find(instruction); at != std::string::npos; at = code.find(instruction, at + 1)) ++found;
+    return found;
+  };
+  for (const char* target : {"cortex-m4", "cortex-m7", "cortex-m33", "cortex-m55"}) {
+    CAPTURE(target);
+    CHECK(count(target, "smlad") == 4);
+    CHECK(count(target, "uxtb16") == 2);  // both accumulators share the data
+    CHECK(count(target, "sxtb16") == 4);
+    CHECK(count(target, "ror #8") == 3);
+  }
+  CHECK(count("cortex-m3", "smlad") == 0);
+}
+
 TEST_CASE("tiles are transposed by exchanges between vectors, with dimensions between rows and columns") {
   std::vector<float> values;
   for (int k = 0; k < 9 * 3 * 11; ++k) values.push_back(static_cast<float>(k));

@@ -1,4 +1,5 @@
-// Golden tests (golden.h) of the Relay language and its passes. Commands: parse; infer; passes a,b,c; error.
+// Golden tests (golden.h) of the Relay language and its passes. Commands: parse; infer; passes a,b,c; error; and
+// passes-without-vectors a,b,c, for a machine with dot products of bytes in general registers.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -45,15 +46,17 @@ void check_round_trip(const relay::Module& module, bool inferred) {
   CHECK(relay::print(*again) == text);
 }
 
-std::string run_passes(relay::Module module, const std::string& names) {
+std::string run_passes(relay::Module module, const std::string& names, bool vectors) {
   std::stringstream list(names);
   Diagnostics d;
   for (std::string name; std::getline(list, name, ',');) {
     auto passes = relay::all_passes();
     auto pass = std::ranges::find(passes, name, &relay::PassInfo::name);
     REQUIRE_MESSAGE(pass != passes.end(), "no pass " << name);
-    relay::PassContext context{
-        .diagnostics = &d, .channel_block = 16, .machine = {.byte_products = tensor::ByteProducts::dot}};
+    using enum tensor::ByteProducts;
+    relay::PassContext context{.diagnostics = &d,
+                               .channel_block = vectors ? 16 : 1,
+                               .machine = {.byte_products = vectors ? dot : scalar_pairs, .copies_rows = !vectors}};
     module = pass->run(std::move(module), context);
     if (d.has_errors()) return d.str();
     CHECK_MESSAGE(relay::verify(module, d), "after " << name << ":\n" << d.str() << relay::print(module, false));
@@ -76,7 +79,9 @@ std::string outcome(const std::string& run, const std::string& text, const std::
   auto module = frontends::import_relay(text, options, d);
   if (run == "error") CHECK_MESSAGE(!module, "no error was found");
   if (!module) return d.str();
-  if (run.starts_with("passes ")) return run_passes(std::move(*module), run.substr(7));
+  for (const std::string command : {"passes ", "passes-without-vectors "})
+    if (run.starts_with(command))
+      return run_passes(std::move(*module), run.substr(command.size()), command == "passes ");
   CHECK_MESSAGE((run == "infer" || run == "error"), "unknown RUN: " << run);
   check_round_trip(*module, true);
   return show(*module);

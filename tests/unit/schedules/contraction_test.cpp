@@ -56,6 +56,17 @@ TEST_CASE("register tiles leave registers for the factors, and for products wher
   CHECK(pairs.rows * pairs.vectors == 6);  // five hold a product and the factors of the next two
 }
 
+TEST_CASE("tiles of byte products without vectors fit the general registers") {
+  const Machine m{
+      .vector_bytes = 4, .general_registers = 13, .byte_products = ByteProducts::scalar_pairs, .prefetch_streams = 0};
+  auto tile = [&](int64_t max_rows) {
+    const RegisterTile t = choose_register_tile(m, 1, 16, 4, true, max_rows);
+    return std::pair(t.rows, t.vectors);
+  };
+  CHECK(tile(100) == std::pair<int64_t, int64_t>(2, 2));
+  CHECK(tile(1) == std::pair<int64_t, int64_t>(1, 4));  // weights need no registers from one output to the next
+}
+
 TEST_CASE("a tile of few rows spans panels until memory has enough streams") {
   auto vectors = [](const Machine& m, int64_t rows, int64_t panel_width) -> int64_t {
     auto tile = tile_of_few_rows(m, rows, m.lanes(32), panel_width);

@@ -234,3 +234,45 @@ TEST_CASE("dot products of four unsigned and signed bytes equal the definition")
                   [&](Index i, Index r) { return cast(dtype::i32, a(i[0], r[0])) * cast(dtype::i32, b(i[1], r[0])); });
   check_schedule(d.finish(), {false, true}, {}, {}, machines);
 }
+
+TEST_CASE("dot products of bytes without vectors read channels that are stored last") {
+  const std::vector<Machine> machines = {
+      {.vector_bytes = 4, .general_registers = 13, .byte_products = ByteProducts::scalar_pairs, .prefetch_streams = 0}};
+  const std::vector<bool> constant = {false, true, true};
+  auto check = [&](const Conv& p, bool channels_last, bool expected) {
+    TensorFunction f = convolution_in(dtype::u8, p, false, dtype::i8);
+    std::vector<Layout> layouts(4);
+    if (channels_last) {
+      layouts[0] = with_halo(layout_with_last(f.params[0]->shape, 1), f.params[0]->shape,
+                             wanted_halo(f, 0, constant, {}, machines[0]));
+      layouts[3] = layout_with_last(f.results[0]->shape, 1);
+    }
+    check_schedule(f, constant, layouts, {}, machines);
+    const std::string text = print(schedule({f, constant, layouts, machines}).variants[0]);
+    CHECK((text.find("call dot4.u8s8.x1") != std::string::npos) == expected);
+    CHECK(text.find("prefetch") == std::string::npos);
+  };
+  check({.c = 32, .h = 7, .w = 9, .o = 32}, true, true);
+  check({.c = 8, .h = 9, .w = 8, .o = 19, .stride = 2}, true, true);
+  check({.c = 20, .h = 1, .w = 1, .o = 10, .k = 1, .pad = 0}, true, true);
+  check({.c = 24, .h = 6, .w = 7, .o = 32, .groups = 2}, true, true);
+  check({.c = 6, .h = 6, .w = 7, .o = 19}, true, false);   // six channels
+  check({.c = 10, .h = 6, .w = 7, .o = 19}, true, false);  // pairs of channels, but no vector holds them
+  check({.c = 3, .h = 9, .w = 12, .o = 24, .k = 4, .pad = 0}, false, true);
+}
+
+TEST_CASE("where memory is scarce, padded copies of bytes hold the rows that one row of the result reads") {
+  const Machine scarce{.vector_bytes = 4, .copies_rows = true};
+  const std::vector<bool> constant = {false, true, true};
+  auto check = [&](DType type, const Conv& p, const std::string& copy) {
+    const TensorFunction f = convolution_in(type, p, false, type);
+    check_schedule(f, constant, {}, {}, {scarce});
+    const std::vector<Layout> dense(f.params.size() + 1);
+    const std::string text = print(schedule({f, constant, dense, {scarce}}).variants[0]);
+    CHECK_MESSAGE(text.find(copy) != std::string::npos, text.substr(0, text.find('\n')));
+  };
+  check(dtype::u8, {.c = 5, .h = 7, .w = 9, .o = 8}, "scratch rows: u8[1, 5, 3, 11]");
+  check(dtype::i8, {.c = 5, .h = 7, .w = 9, .o = 8, .k = 5, .stride = 2, .pad = 2}, "scratch rows: i8[1, 5, 5, 13]");
+  check(dtype::u8, {.n = 2, .c = 5, .h = 7, .w = 9, .o = 8}, "scratch padded: u8[2, 5, 9, 11]");  // several images
+  check(dtype::i16, {.c = 5, .h = 7, .w = 9, .o = 8}, "scratch padded: i16[1, 5, 9, 11]");
+}

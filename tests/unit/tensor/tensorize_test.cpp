@@ -50,3 +50,26 @@ TEST_CASE("sums of four products of bytes become dot-product intrinsics where la
   CHECK(tensorized("acc[1, lane] + " + product("a[k, 0]", "b[k, lane, 0]")) == "");
   CHECK(tensorized("acc[0, lane]" + sum("k", 1).substr(12)) == "");  // the sum of another accumulator
 }
+
+TEST_CASE("stores outside of vector loops become dot products of one lane") {
+  auto tensorized = [](const std::string& loop) {
+    std::string value = "acc[lane]";
+    for (int j = 0; j < 4; ++j)
+      value +=
+          (j ? " + " : " + (") + product("a[k, " + std::to_string(j) + "]", "b[k, lane, " + std::to_string(j) + "]");
+    Diagnostics d;
+    auto parsed = parse(
+        "kernel @k(read a: u8[2, 4], read b: i8[2, 4, 4], write y: i32[4]) {\n alloc reg acc: i32[4]\n"
+        " vector v in 4 { acc[v] = 0i32 }\n for k in 2 { " +
+            loop + " lane in 4 { acc[lane] = " + value + ") } }\n vector v in 4 { y[v] = acc[v] }\n}",
+        "test", d);
+    REQUIRE_MESSAGE(parsed, d.str());
+    Kernel kernel = parsed->kernels[0];
+    kernel.body = tensorize(kernel.body, scalar_byte_products());
+    verify(kernel, d);
+    CHECK(d.str() == "");
+    return print(kernel);
+  };
+  CHECK(tensorized("unrolled").find("call dot4.u8s8.x1(a[k, 0], b[k, lane, 0], acc[lane])") != std::string::npos);
+  CHECK(tensorized("vector").find("call") == std::string::npos);
+}
