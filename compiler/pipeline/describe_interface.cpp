@@ -23,7 +23,8 @@ void append_tensor_types(const relay::Type& type, std::vector<const relay::Tenso
   });
 }
 
-// Tensors with the names of the model, else with `unnamed` and their index. No identifier is in `taken`.
+// Tensors with the names of the model, else with `unnamed` and their index. No identifier is in `taken`. A size that is
+// negative, so that every run ends with a status, is 0 here: -1 would mean that it is not a number.
 std::vector<emit::TensorInterface> describe_tensors(const std::vector<const relay::TensorType*>& types,
                                                     const std::vector<std::string>& names, const char* unnamed,
                                                     std::vector<std::string> taken) {
@@ -31,7 +32,10 @@ std::vector<emit::TensorInterface> describe_tensors(const std::vector<const rela
   for (size_t k = 0; k < types.size(); ++k) {
     std::string name = k < names.size() && !names[k].empty() ? names[k] : fmt::format("{}{}", unnamed, k);
     taken.push_back(emit::c_identifier(name, taken));
-    list.push_back({name, taken.back(), types[k]->dtype, types[k]->shape});
+    Shape shape = types[k]->shape;
+    for (Dim& d : shape)
+      if (d.is_constant() && d.value() < 0) d = 0;
+    list.push_back({name, taken.back(), types[k]->dtype, std::move(shape)});
   }
   return list;
 }

@@ -5,7 +5,9 @@
 #include <algorithm>
 
 #include "lower/check_plan.h"
+#include "lower/parse_program.h"
 #include "lower/plan.h"
+#include "lower/program_text.h"
 #include "lower/steps.h"
 #include "lower/verify.h"
 #include "lower/walk.h"
@@ -167,6 +169,20 @@ TEST_CASE("sizes that a function requires are checked before the run, or in the 
   const auto& branch = std::get<std::shared_ptr<Branch>>(sometimes.body.steps.back());
   CHECK(requirements_in(branch->then_region) > 0);
   CHECK(requirements_in(branch->else_region) > 0);
+
+  const StoragePlan plan = plan_storage(sometimes);
+  const std::string text = print(sometimes, &plan);
+  CHECK(text.find("  check 0 <= h - 5 <= 2^40\n  run {") != std::string::npos);
+  Diagnostics d;
+  const auto parsed = parse_program(text, "p", d);
+  REQUIRE_MESSAGE(parsed, d.str() << text);
+  CHECK(print(parsed->program, &*parsed->plan) == text);
+
+  Program unguarded = sometimes;
+  auto without = std::make_shared<Branch>(*branch);
+  std::erase_if(without->then_region.steps, [](const Step& s) { return std::holds_alternative<Require>(s); });
+  unguarded.body.steps.back() = without;
+  CHECK(check_storage(unguarded, plan).find("does not admit these sizes") != std::string::npos);
 }
 
 TEST_CASE("calls with operands of data-dependent size are inlined") {
