@@ -189,6 +189,23 @@ TEST_CASE("sizes that a call makes numbers are required like others") {
   }
 }
 
+TEST_CASE("a concatenation with a part that may have a negative size") {
+  const std::string parts =
+      "nn.softmax(concatenate((nn.softmax(%x), nn.softmax(nn.pad(%y, 0f, pad_width=[[-4, 0], [0, 0]]))), axis=0))";
+  for (int64_t rows : {3, 5})
+    check_engines("def @f(%x: Tensor[(k, 16), float32], %y: Tensor[(k, 16), float32]) { " + parts + " }\n" +
+                      "def @main(%x: Tensor[(" + std::to_string(rows) + ", 16), float32]) { @f(%x, tanh(%x)) }",
+                  {{dtype::f32, {rows, 16}}});
+  check_engines("def @main(%x: Tensor[(6, 16), float32], %n: Tensor[(1), int64]) {\n  let %y = prefix(%x, %n);\n  " +
+                    parts + "\n}",
+                {{dtype::f32, {6, 16}}, {dtype::i64, {1}}});
+  check_engines("def @main(%x: Tensor[(6, 16), float32]) {\n  let %found = argwhere(%x > 1f);\n" +
+                    std::string("  let %y = cast(prefix(%found.0, %found.1), dtype=\"float32\");\n") +
+                    "  sum(concatenate((nn.softmax(cast(%found.0, dtype=\"float32\")), nn.softmax(nn.pad(%y, 0f, " +
+                    "pad_width=[[-40, 0], [0, 0]]))), axis=0), axis=[0])\n}",
+                {{dtype::f32, {6, 16}}});
+}
+
 TEST_CASE("a function that only an arm calls refuses sizes at the call") {
   std::string function = "def @f(%x: Tensor[(k, 4), float32]) {\n  let %v0 = nn.softmax(%x);\n";
   for (int k = 1; k < 16; ++k)
