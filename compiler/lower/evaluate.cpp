@@ -42,7 +42,7 @@ class Evaluator {
           break;
         case Storage::output:
         case Storage::temporary:
-          own_[v].resize(static_cast<size_t>(std::max<int64_t>(0, largest_size(program, value.bytes).value())));
+          own_[v].resize(static_cast<size_t>(bytes_in_memory(program, value).value()));
           memory_[v] = own_[v];
           break;
         case Storage::view:

@@ -116,10 +116,11 @@ struct Machine {
   // panel reads them again. It saves 2 to 3 % of the time of ResNet-50's two largest. With a smaller N, the copy costs
   // more than it saves.
   int64_t min_n_to_gather = 1024;
-  // For machines whose memory is scarce. Padded copies of images of bytes hold only the rows that one row of the result
-  // reads, images have no halo, and contractions store bytes and not the floats that bytes are widened to. Register
-  // tiles of one row are up to 14 % slower where they are large, as those of floats are.
-  bool copies_rows = false;
+  // Kilobytes of RAM instead of megabytes. Padded copies of images of bytes hold only the rows that one row of the
+  // result reads, images have no halo, and contractions store bytes and not the floats that bytes are widened to.
+  // Copies of images of floats are padded as a whole, because register tiles of one row made convolutions up to 14 %
+  // slower.
+  bool memory_is_scarce = false;
   // K-interleaved packing in pairs is used from this K on, where the saved products outweigh the additions of lanes at
   // the end, and up to this number of half channel blocks of N, above which one wasted half matters little.
   int64_t min_k_to_interleave = 64, max_half_blocks_to_interleave = 5;

@@ -29,7 +29,7 @@ tensor::Machine microcontroller(int float_registers, bool has_fma, ByteProducts 
           .l2_bytes = 1 << 20,
           .machine_balance = 1,
           .prefetch_streams = 0,
-          .copies_rows = true};
+          .memory_is_scarce = true};
 }
 
 // A microcontroller with its FPU, if it has one, and without, as compilers of C name it. Those with an FPU have the DSP

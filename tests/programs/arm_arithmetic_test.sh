@@ -5,13 +5,8 @@
 # NEON takes subnormal float32 for zero. Bytes that floats are rounded to are equal. And constants are found.
 # arm_arithmetic_test.sh DLCC SOURCE_FOLDER WORK_FOLDER; exit status 77 (skipped) without a cross compiler or the emulator.
 set -euo pipefail
-dlcc=$1 source=$2 work=$3
-for tool in arm-linux-gnueabihf-gcc qemu-arm; do
-  command -v $tool > /dev/null || { echo "skipped: $tool is not installed"; exit 77; }
-done
-rm -rf "$work"
-mkdir -p "$work"
-cd "$work"
+source "$(dirname "$0")/begin.sh"
+skip_without arm-linux-gnueabihf-gcc qemu-arm
 
 count=20000
 for type in float32 float64; do

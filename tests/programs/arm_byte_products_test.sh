@@ -4,13 +4,8 @@
 # arm_byte_products_test.sh DLCC SOURCE_FOLDER WORK_FOLDER; exit status 77 (skipped) without a cross compiler or the
 # emulator.
 set -euo pipefail
-dlcc=$1 source=$2 work=$3
-for tool in arm-linux-gnueabihf-gcc qemu-arm; do
-  command -v $tool > /dev/null || { echo "skipped: $tool is not installed"; exit 77; }
-done
-rm -rf "$work"
-mkdir -p "$work"
-cd "$work"
+source "$(dirname "$0")/begin.sh"
+skip_without arm-linux-gnueabihf-gcc qemu-arm
 
 cat > network.rly <<'END'
 def @main(%x: Tensor[(1, 3, 12, 13), float32], %v: Tensor[(1, 36), float32]) {

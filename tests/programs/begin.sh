@@ -17,3 +17,9 @@ expect_status() {  # STATUS ARGUMENTS...: runs dlcc with its output in out.txt a
   "$dlcc" "$@" >out.txt 2>err.txt || status=$?
   [ $status = "$wanted" ] || fail "status $status instead of $wanted: dlcc $*: $(cat err.txt)"
 }
+
+skip_without() {  # PROGRAMS...: ends the test with status 77 (skipped) if one is not installed
+  for program in "$@"; do
+    command -v "$program" >/dev/null || { echo "skipped: $program is not installed"; exit 77; }
+  done
+}

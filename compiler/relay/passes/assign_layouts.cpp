@@ -81,7 +81,7 @@ class LayoutAssigner {
     }
     Layout result = view ? Layout{} : choose(f, call.args, layouts);
     const std::vector<tensor::Halo>& halo = wanted_halos_[b.var->id];
-    if (!result.is_dense() && !machine_.copies_rows) result = tensor::with_halo(result, f.results[0]->shape, halo);
+    if (!result.is_dense() && !machine_.memory_is_scarce) result = tensor::with_halo(result, f.results[0]->shape, halo);
     for (size_t k = 0; k < f.results.size(); ++k) layouts.push_back(result);
     if (!result.is_dense()) layouts_[b.var->id] = result;
     bool any = std::ranges::any_of(layouts, [](const Layout& l) { return !l.is_dense(); });

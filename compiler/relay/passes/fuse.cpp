@@ -453,7 +453,8 @@ void fuse_block(Module& module, TensorFunctionNames& names, Block& block, bool k
 
 Module fuse(Module module, PassContext& context) {
   TensorFunctionNames names(module);
-  for (auto& [name, function] : module.functions) fuse_block(module, names, function.body, context.machine.copies_rows);
+  for (auto& [name, function] : module.functions)
+    fuse_block(module, names, function.body, context.machine.memory_is_scarce);
   return module;
 }
 

@@ -17,8 +17,8 @@
 //
 //   for batch: parallel M block: parallel panel: parallel tile of the block: ..
 //
-// Where memory is scarce (Machine::copies_rows), a padded copy of the data holds the rows that one row of the result
-// reads:
+// Where memory is scarce (Machine::memory_is_scarce), a padded copy of the data holds the rows that one row of the
+// result reads:
 //
 //   for row of the image: copy rows; parallel panel: parallel tile of the row: ..
 //
@@ -78,7 +78,7 @@ struct ContractionPlan {
   Layout data_layout;
   std::vector<int64_t> data_strides;
   // The dimension of the data's rows, if the copy has only those rows that row y of the result reads, and the first of
-  // them, an expression of y; else -1 (Machine::copies_rows).
+  // them, an expression of y; else -1 (Machine::memory_is_scarce).
   int rows_dim = -1;
   Expr first_row;
   int blocked_k = -1;             // the reduced axis that the data's storage splits into blocks, or -1

@@ -176,7 +176,7 @@ class Planner {
       return all;
     };
     const bool are_bytes = bits(data().buffer->type) == 8;
-    if (read.size() != shape.size() || (machine_.copies_rows && are_bytes && copy_rows(read))) return;
+    if (read.size() != shape.size() || (machine_.memory_is_scarce && are_bytes && copy_rows(read))) return;
     Layout padded = with_halo(layout, shape, read);
     reads_inside_ = is_stored_in(padded);
     if (!reads_inside_ || is_stored_in(layout)) return;

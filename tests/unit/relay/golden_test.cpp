@@ -54,9 +54,10 @@ std::string run_passes(relay::Module module, const std::string& names, bool vect
     auto pass = std::ranges::find(passes, name, &relay::PassInfo::name);
     REQUIRE_MESSAGE(pass != passes.end(), "no pass " << name);
     using enum tensor::ByteProducts;
-    relay::PassContext context{.diagnostics = &d,
-                               .channel_block = vectors ? 16 : 1,
-                               .machine = {.byte_products = vectors ? dot : scalar_pairs, .copies_rows = !vectors}};
+    relay::PassContext context{
+        .diagnostics = &d,
+        .channel_block = vectors ? 16 : 1,
+        .machine = {.byte_products = vectors ? dot : scalar_pairs, .memory_is_scarce = !vectors}};
     module = pass->run(std::move(module), context);
     if (d.has_errors()) return d.str();
     CHECK_MESSAGE(relay::verify(module, d), "after " << name << ":\n" << d.str() << relay::print(module, false));

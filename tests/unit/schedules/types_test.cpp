@@ -262,7 +262,7 @@ TEST_CASE("dot products of bytes without vectors read channels that are stored l
 }
 
 TEST_CASE("where memory is scarce, padded copies of bytes hold the rows that one row of the result reads") {
-  const Machine scarce{.vector_bytes = 4, .copies_rows = true};
+  const Machine scarce{.vector_bytes = 4, .memory_is_scarce = true};
   const std::vector<bool> constant = {false, true, true};
   auto check = [&](DType type, const Conv& p, const std::string& copy) {
     const TensorFunction f = convolution_in(type, p, false, type);
