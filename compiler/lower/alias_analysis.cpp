@@ -1,13 +1,12 @@
 #include "lower/alias_analysis.h"
 
-#include "lower/largest_size.h"
 #include "lower/walk.h"
 
 namespace dlcc::lower {
 
 AliasAnalysis::AliasAnalysis(const Program& program, const Function& function, const FunctionPlan& plan,
                              const std::vector<FunctionPlan>& functions)
-    : program_(program), function_(function), plan_(plan) {
+    : program_(program), function_(function), plan_(plan), sizes_(program, function) {
   const size_t values = function.values.size(), blocks = plan.blocks.size();
   std::vector<const Call*> calls;
   for_each_function_call(function.body, [&](const Call& call) { calls.push_back(&call); });
@@ -35,7 +34,7 @@ AliasAnalysis::AliasAnalysis(const Program& program, const Function& function, c
 
 void AliasAnalysis::check(ValueId v) {
   const Value& value = function_.values[static_cast<size_t>(v)];
-  const Dim bytes = bytes_in_memory(program_, value);
+  const Dim bytes = sizes_.bytes(v);
   capacity_.push_back(bytes.upper_bound().value_or(-1));
   if (value.storage != Storage::temporary || !plan_.has_memory(v)) return;
   const Allocation allocation{fmt::format("%{}", v), bytes, value.alignment, position(v)};

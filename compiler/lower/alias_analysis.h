@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "lower/memory_sizes.h"
 #include "lower/plan.h"
 #include "lower/program.h"
 
@@ -48,6 +49,7 @@ class AliasAnalysis {
   const Program& program_;
   const Function& function_;
   const FunctionPlan& plan_;
+  MemorySizes sizes_;
   std::vector<int64_t> capacity_;         // by value id, then by call, of constant arenas: an upper bound of its bytes
   std::vector<std::vector<bool>> below_;  // [high][low], blocks: whether `low` ends where `high` begins, or before
   std::string violation_;

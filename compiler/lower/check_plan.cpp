@@ -106,6 +106,7 @@ class Checker : ValueAddresses {
       if (const auto* branch = std::get_if<std::shared_ptr<Branch>>(&step)) return execute(**branch, memory);
       if (const auto* loop = std::get_if<std::shared_ptr<Loop>>(&step)) return execute(**loop, memory);
       if (const auto* require = std::get_if<Require>(&step)) return tensor::constant_integer(require->condition) != 0;
+      if (const auto* check = std::get_if<CheckSize>(&step)) return !provably_lt(check->size, 0);
       std::visit([&](const auto& s) { execute(s, memory); }, step);
       return true;
     });
@@ -336,6 +337,7 @@ class Checker : ValueAddresses {
 
   void execute(const Compute&, ByteOwners&) {}
   void execute(const Require&, ByteOwners&) {}
+  void execute(const CheckSize&, ByteOwners&) {}
   void execute(const std::shared_ptr<Branch>&, ByteOwners&) {}
   void execute(const std::shared_ptr<Loop>&, ByteOwners&) {}
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "lower/largest_size.h"
+#include "lower/memory_sizes.h"
 #include "lower/size_conditions.h"
 #include "lower/walk.h"
 #include "tensor/simplify.h"
@@ -25,7 +26,8 @@ class EntrySizesBuilder {
     for (const Dim& d : program_.checked_sizes)
       for (const Expr& condition : conditions_of_size(d)) require(condition);
     for_each_function(program_, [&](const Function& f) {
-      for (const Value& v : f.values) check_size(v);
+      const MemorySizes sizes(program_, f);
+      for (size_t v = 0; v < f.values.size(); ++v) check_sizes(sizes, static_cast<ValueId>(v));
     });
     for (const Require& r : program_.requirements) result_.steps.steps.push_back(r);
     for (const FunctionPlan& f : plan.functions) lay_out(f);
@@ -55,11 +57,12 @@ class EntrySizesBuilder {
   }
 
   // Each distinct size is checked once.
-  void check_size(const Value& v) {
-    check_size(largest_size(program_, product(shape_in_memory(program_, v.shape))), tensor::max_elements);
+  void check_sizes(const MemorySizes& sizes, ValueId v) {
+    const Shape shape = sizes.shape(v);
+    check_size(largest_size(program_, product(shape)), tensor::max_elements);
     if (program_.largest_object == INT64_MAX) return;
-    check_size(bytes_in_memory(program_, v), program_.largest_object);
-    for (const Dim& d : v.shape) check_size(largest_size(program_, d), program_.largest_object);  // loops count to it
+    check_size(sizes.bytes(v), program_.largest_object);
+    for (const Dim& d : shape) check_size(largest_size(program_, d), program_.largest_object);  // loops count to it
   }
 
   void check_size(const Dim& size, int64_t limit) {

@@ -5,7 +5,7 @@
 #include <map>
 
 #include "lower/instantiate.h"
-#include "lower/largest_size.h"
+#include "lower/memory_sizes.h"
 #include "lower/run_entry.h"
 #include "shape/solve_sizes.h"
 
@@ -28,6 +28,7 @@ class Evaluator {
   Evaluator(const Program& program, const Function& function, std::span<const Memory> inputs, size_t level,
             CompiledCode& code)
       : program_(program), function_(function), level_(level), code_(code) {
+    const MemorySizes memory_sizes(program, function);
     own_.resize(function.values.size());
     memory_.resize(function.values.size());
     for (size_t v = 0; v < function.values.size(); ++v) {
@@ -42,7 +43,7 @@ class Evaluator {
           break;
         case Storage::output:
         case Storage::temporary:
-          own_[v].resize(static_cast<size_t>(bytes_in_memory(program, value).value()));
+          own_[v].resize(static_cast<size_t>(memory_sizes.bytes(static_cast<ValueId>(v)).value()));
           memory_[v] = own_[v];
           break;
         case Storage::view:
@@ -79,6 +80,7 @@ class Evaluator {
                            return tensor::Status::ok;
                          },
                          [&](const Require& s) { return holds(s.condition) ? tensor::Status::ok : s.status; },
+                         [&](const CheckSize& s) { return check(s.size); },
                          [&](const Call& s) { return call(s); },
                          [&](const std::shared_ptr<Branch>& s) { return run(*s); },
                          [&](const std::shared_ptr<Loop>& s) { return run(*s); },
@@ -140,6 +142,12 @@ class Evaluator {
     const auto size = d.evaluate(sizes_);
     DLCC_CHECK(size, "the size {} is not defined yet", d.str());
     return *size;
+  }
+
+  tensor::Status check(const Dim& size) const {
+    const auto number = size.evaluate(sizes_);
+    const bool is_valid = number && *number >= 0 && *number <= tensor::max_elements;
+    return is_valid ? tensor::Status::ok : tensor::Status::dimension_out_of_range;
   }
 
   bool holds(const tensor::Expr& condition) { return scalar(condition).integer_at(0) != 0; }

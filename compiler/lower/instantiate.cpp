@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "lower/largest_size.h"
+#include "lower/memory_sizes.h"
 #include "lower/walk.h"
 #include "shape/typical_sizes.h"
 #include "tensor/simplify.h"
@@ -13,8 +14,8 @@ namespace {
 
 class Instantiation {
  public:
-  Instantiation(const Program& program, const std::map<std::string, int64_t>& symbols) {
-    for (const auto& [name, number] : symbols) {
+  Instantiation(const Program& program, const std::map<std::string, int64_t>& symbols) : symbols_(symbols) {
+    for (const auto& [name, number] : symbols_) {
       numbers_.emplace(name, Dim(number));
       values_.emplace(scalar_of({name}), tensor::Expr(number));
     }
@@ -24,8 +25,11 @@ class Instantiation {
 
   std::vector<DataSize> data_sizes;
 
-  void apply(Function& f) const {
-    for (Value& v : f.values) v = value(std::move(v));
+  // `from` is the function of the program that becomes `f`.
+  void apply(const Program& program, const Function& from, Function& f) const {
+    const MemorySizes sizes(program, from);
+    for (size_t v = 0; v < f.values.size(); ++v)
+      f.values[v] = value(std::move(f.values[v]), sizes.shape(static_cast<ValueId>(v)));
     for (Dim& d : f.checked_sizes) d = number(d);
     f.body = region(f.body);
   }
@@ -33,14 +37,14 @@ class Instantiation {
   tensor::Expr expr(const tensor::Expr& e) const { return e ? tensor::simplify(tensor::substitute(e, values_)) : e; }
 
  private:
-  // A value of negative size, which only steps after a violated requirement would use, has no elements.
-  Value value(Value v) const {
-    bool is_empty = false;
-    for (Dim& d : v.shape) {
-      d = number(d);
-      if (d.is_constant() && d.value() < 0) d = 0, is_empty = true;
-    }
-    v.bytes = is_empty ? Dim(0) : number(v.bytes);
+  // A value that has no memory at these sizes, or a negative size, has no elements: no step uses it.
+  Value value(Value v, Shape in_memory) const {
+    for (Dim& d : v.shape) d = number(d);
+    for (Dim& d : in_memory) d = number(d);
+    v.bytes = number(v.bytes);
+    for (Dim& d : in_memory)
+      if (provably_lt(d, 0)) d = 0;
+    if (in_memory != v.shape && product(in_memory) == Dim(0)) v.shape = in_memory, v.bytes = 0;
     v.base_offset = number(v.base_offset);
     v.begin = expr(v.begin);
     return v;
@@ -51,7 +55,10 @@ class Instantiation {
       to.steps.push_back(std::visit([&](const auto& s) { return Step(instantiate(s)); }, step));
     return to;
   }
-  Dim number(const Dim& d) const { return d.is_constant() ? d : d.substitute(numbers_); }
+  Dim number(const Dim& d) const {
+    const auto value = d.evaluate(symbols_);
+    return value ? Dim(*value) : d.substitute(numbers_);
+  }
   Invoke instantiate(Invoke s) const {
     for (tensor::Expr& e : s.scalars) e = expr(e);
     s.macs = number(s.macs);
@@ -63,6 +70,7 @@ class Instantiation {
   Call instantiate(const Call& s) const { return s; }
   Write instantiate(const Write& s) const { return {s.to, s.element, expr(s.value)}; }
   Require instantiate(const Require& s) const { return {expr(s.condition), s.status}; }
+  CheckSize instantiate(const CheckSize& s) const { return {number(s.size)}; }
   std::shared_ptr<Branch> instantiate(const std::shared_ptr<Branch>& s) const {
     Branch b{expr(s->condition), region(s->then_region), region(s->else_region), s->merges};
     for (Branch::Merge& m : b.merges) m.then_value = expr(m.then_value), m.else_value = expr(m.else_value);
@@ -74,6 +82,7 @@ class Instantiation {
     return std::make_shared<Loop>(std::move(l));
   }
 
+  const std::map<std::string, int64_t>& symbols_;
   std::map<std::string, Dim> numbers_;
   tensor::Substitution values_;
 };
@@ -91,7 +100,7 @@ bool is_size(const Dim& d, const std::map<std::string, int64_t>& symbols) {
   return is_small(d, symbols) && *d.evaluate(symbols) >= 0;
 }
 
-// Whether no value is too large. A value with a negative size has no elements.
+// Whether no value is too large.
 bool fits(const Program& program, const std::map<std::string, int64_t>& given) {
   const auto symbols = with_largest_data_sizes(program, given);
   auto fits_target = [&](const Dim& bytes) {
@@ -100,11 +109,11 @@ bool fits(const Program& program, const std::map<std::string, int64_t>& given) {
   };
   bool all = true;
   for_each_function(program, [&](const Function& f) {
-    for (const Value& v : f.values) {
-      const bool is_empty =
-          std::ranges::any_of(v.shape, [&](const Dim& d) { return d.evaluate(symbols).value_or(0) < 0; });
-      all = all && std::ranges::all_of(v.shape, [&](const Dim& d) { return is_small(d, symbols); }) &&
-            (is_empty || (is_small(product(v.shape), symbols) && fits_target(v.bytes)));
+    const MemorySizes sizes(program, f);
+    for (size_t v = 0; v < f.values.size() && all; ++v) {
+      const Shape shape = sizes.shape(static_cast<ValueId>(v));
+      all = std::ranges::all_of(shape, [&](const Dim& d) { return is_small(d, symbols); }) &&
+            is_small(product(shape), symbols) && fits_target(sizes.bytes(static_cast<ValueId>(v)));
     }
   });
   return all;
@@ -130,7 +139,8 @@ Program instantiate(const Program& program, const std::map<std::string, int64_t>
   result.checked_sizes.clear();
   result.requirements.clear();
   result.data_sizes = at.data_sizes;
-  for_each_function(result, [&](Function& f) { at.apply(f); });
+  at.apply(program, program, result);
+  for (size_t f = 0; f < program.functions.size(); ++f) at.apply(program, program.functions[f], result.functions[f]);
   return result;
 }
 

@@ -1,8 +1,5 @@
 #include "lower/largest_size.h"
 
-#include <algorithm>
-
-#include "shape/facts.h"
 #include "shape/largest_dim.h"
 
 namespace dlcc::lower {
@@ -22,21 +19,6 @@ Dim largest_size(const Program& program, const Dim& d) {
   std::map<std::string, Dim> largest;
   for (const DataSize& data : program.data_sizes) largest.emplace(data.symbol.name, data.most);
   return largest.empty() ? d : largest_dim(d, largest);
-}
-
-Shape shape_in_memory(const Program& program, Shape shape) {
-  auto is_natural = [](const Dim& d) { return provably_le(0, d); };
-  if (std::ranges::all_of(shape, is_natural)) return shape;
-  Facts required;
-  for (const Dim& d : program.checked_sizes) required.assume_le(0, d);
-  for (Dim& d : shape)
-    if (!is_natural(d) && !required.provably_le(0, d)) d = max(d, 0);
-  return shape;
-}
-
-Dim bytes_in_memory(const Program& program, const Value& v) {
-  const Shape shape = shape_in_memory(program, v.shape);
-  return largest_size(program, shape == v.shape ? v.bytes : bytes_of(v.type, shape));
 }
 
 std::map<std::string, int64_t> with_largest_data_sizes(const Program& program, std::map<std::string, int64_t> given) {

@@ -15,12 +15,6 @@ bool has_symbols(const Program&);
 // value, or by 0 where the size decreases with the symbol. Memory is planned for this bound.
 Dim largest_size(const Program&, const Dim&);
 
-// The shape for which memory is planned: 0 in place of a size that may be negative. The program requires such a size in
-// an arm of a branch or in a loop, if not before the run, so that no step uses a value with a negative size.
-Shape shape_in_memory(const Program&, Shape);
-// An upper bound of the value's bytes in memory.
-Dim bytes_in_memory(const Program&, const Value&);
-
 // The values of all symbols, where the symbols that the caller gives have the given values and data-dependent ones
 // their largest values.
 std::map<std::string, int64_t> with_largest_data_sizes(const Program&, std::map<std::string, int64_t> given);

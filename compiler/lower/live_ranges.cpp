@@ -37,6 +37,7 @@ class Numbering {
   void number(const Write& write) { occurs(write.to, next_++); }
   void number(const Compute&) {}
   void number(const Require&) {}
+  void number(const CheckSize&) {}
   void number(const Call& call) {
     const int64_t at = next_++;
     for (ValueId v : call.operands) occurs(v, at);

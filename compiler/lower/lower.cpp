@@ -354,8 +354,14 @@ void Lowerer::require_size(const Dim& size, Region& region) {
     if (!std::ranges::count(program_.checked_sizes, size)) program_.checked_sizes.push_back(size);
     return;
   }
-  for (const tensor::Expr& condition : conditions_of_size(size))
-    require(condition, tensor::Status::dimension_out_of_range, region);
+  const bool is_checked = std::ranges::any_of(region.steps, [&](const Step& step) {
+    const auto* check = std::get_if<CheckSize>(&step);
+    return check && check->size == size;
+  });
+  const bool is_known = std::ranges::all_of(conditions_of_size(size), [&](const tensor::Expr& condition) {
+    return tensor::constant_integer(unknown_part(condition)) == 1;
+  });
+  if (!is_checked && !is_known) region.steps.push_back(CheckSize{size});
 }
 
 Lowerer::Operand Lowerer::call(const Binding& b, const relay::Call& x, const Environment& env, Region& region) {

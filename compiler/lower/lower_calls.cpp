@@ -1,8 +1,8 @@
 // Lowers calls of tensor functions: to views, to scalars of the program, or to calls of scheduled kernels.
 #include <algorithm>
 
-#include "lower/largest_size.h"
 #include "lower/lowerer.h"
+#include "lower/memory_sizes.h"
 #include "relay/type_arguments.h"
 #include "tensor/analysis.h"
 #include "tensor/passes/bind_shared.h"
@@ -292,8 +292,8 @@ void Lowerer::note_concatenation(const TensorCall& call, const Invoke& invoke) {
   if (std::ranges::any_of(invoke.operands, [&](ValueId v) { return state_.defined_by_slices.contains(base_of(v)); }))
     return;
   // A part of negative size is required later than an earlier part is stored.
-  auto may_be_negative = [&](const tensor::Buffer& b) { return shape_in_memory(program_, b->shape) != b->shape; };
-  if (std::ranges::any_of(f.params, may_be_negative) || may_be_negative(f.results[0])) return;
+  auto is_negative = [&](const tensor::Buffer& b) { return may_be_negative(program_, b->shape); };
+  if (std::ranges::any_of(f.params, is_negative) || is_negative(f.results[0])) return;
   std::vector<Layout> layouts = call.layouts;
   layouts.resize(f.params.size() + 1);
   auto offsets = bits(f.results[0]->type) >= 8 ? tensor::concat_offsets(f, layouts) : std::nullopt;

@@ -36,7 +36,7 @@ void ProgramParser::values() {
   if (accept("arena")) arena();
   while (accept("block")) block();
   check_offsets(peek());
-  while (accept("check")) checked_size();
+  while (accept("check")) program_.checked_sizes.push_back(checked_size());
 }
 
 // run { ... }
@@ -312,16 +312,17 @@ void ProgramParser::check_offsets(const Token& where) {
 }
 
 // check 0 <= h - 2 <= 2^40
-void ProgramParser::checked_size() {
+Dim ProgramParser::checked_size() {
   number_in(0, 0);
   expect("<=");
   const Token where = peek();
-  program_.checked_sizes.push_back(dim());
-  if (program_.checked_sizes.back().is_overflow()) fail(where, "expected a size that fits 64 bits");
+  Dim size = dim();
+  if (size.is_overflow()) fail(where, "expected a size that fits 64 bits");
   expect("<=");
   number_in(2, 2);
   expect("^");
   number_in(40, 40);
+  return size;
 }
 
 // The inputs or outputs, in the order of their indices.

@@ -22,6 +22,7 @@ Step ProgramParser::step() {
   if (accept("copy")) return copy();
   if (accept("call")) return call();
   if (accept("require")) return requirement();
+  if (accept("check")) return CheckSize{checked_size()};
   if (accept("let")) return definition();
   if (accept("if")) return branch({});
   if (accept("loop")) return loop();

@@ -7,8 +7,8 @@
 #include <optional>
 #include <set>
 
-#include "lower/largest_size.h"
 #include "lower/live_ranges.h"
+#include "lower/memory_sizes.h"
 #include "lower/stacked_arena.h"
 
 namespace dlcc::lower {
@@ -117,6 +117,7 @@ class Planner {
   void add_temporaries(const Function& function, const Timeline& timeline, const InPlace& in_place, FunctionPlan& plan,
                        std::vector<int>& chain_of) {
     constexpr int64_t largest_bound = int64_t{1} << 44;  // bytes; a larger bound counts as none
+    const MemorySizes sizes(program_, function);
     std::map<ValueId, Chain> by_owner;
     auto is_planned = [&](size_t v) {
       return function.values[v].storage == Storage::temporary && !timeline.ranges[v].empty();
@@ -125,13 +126,15 @@ class Planner {
       if (!is_planned(v)) continue;
       const Value& value = function.values[v];
       const LiveRange& range = timeline.ranges[v];
-      const Dim bytes = bytes_in_memory(program_, value);
+      const Dim bytes = sizes.bytes(static_cast<ValueId>(v));
       auto bound = bytes.upper_bound();
       if (bound && *bound > largest_bound) bound = std::nullopt;
       bounded_ &= bound.has_value();
       const LiveBuffer self{bound ? *bound : 0, range.first, range.last + 1, value.alignment};
       const auto [it, fresh] = by_owner.emplace(in_place.owner(static_cast<ValueId>(v)), Chain{bytes, self});
+      if (!(it->second.bytes == bytes)) it->second.bytes = max(it->second.bytes, bytes);
       LiveBuffer& chain = it->second.buffer;
+      chain.size = std::max(chain.size, self.size);
       chain.lower = std::min(chain.lower, self.lower);
       chain.upper = std::max(chain.upper, self.upper);
       chain.alignment = std::max(chain.alignment, self.alignment);

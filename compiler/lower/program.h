@@ -110,6 +110,11 @@ struct Require {
   tensor::Expr condition;
   tensor::Status status;
 };
+// Ends the run with dimension_out_of_range unless the size is in [0, 2^40]. Later steps of the region, and those of
+// regions within it, may use values that have such a size.
+struct CheckSize {
+  Dim size;
+};
 // Calls a function: one operand for each of its inputs, one result for each of its outputs.
 struct Call {
   int function;
@@ -118,8 +123,8 @@ struct Call {
 };
 struct Branch;
 struct Loop;
-using Step =
-    std::variant<Invoke, Copy, Compute, Read, Write, Require, Call, std::shared_ptr<Branch>, std::shared_ptr<Loop>>;
+using Step = std::variant<Invoke, Copy, Compute, Read, Write, Require, CheckSize, Call, std::shared_ptr<Branch>,
+                          std::shared_ptr<Loop>>;
 
 struct Region {
   std::vector<Step> steps;

@@ -46,7 +46,7 @@ class ProgramParser : tensor::Parser {
   void begin_of_view(size_t value, size_t token);
   void arena();
   void block();
-  void checked_size();
+  Dim checked_size();
   void check_offsets(const Token& where);
   void find_interface(Storage, std::vector<ValueId>&);
 

@@ -162,7 +162,7 @@ class Printer {
   void values(int depth) {
     for (size_t v = 0; v < function_->values.size(); ++v) value(v, depth);
     if (plan_) arena(depth);
-    for (const Dim& d : function_->checked_sizes) line(depth, fmt::format("check 0 <= {} <= 2^40", dim(d)));
+    for (const Dim& d : function_->checked_sizes) print(CheckSize{d}, depth);
   }
 
   // arena 640 bytes, align 64
@@ -257,6 +257,7 @@ class Printer {
   void print(const Require& s, int depth) {
     line(depth, fmt::format("require {} : {}", names_.expr(s.condition), tensor::text_of(s.status)));
   }
+  void print(const CheckSize& s, int depth) { line(depth, fmt::format("check 0 <= {} <= 2^40", dim(s.size))); }
   // let x: i64 = if c { ... yield 1 } else { ... yield 2 }
   void print(const std::shared_ptr<Branch>& branch, int depth) {
     std::string results, then_values, else_values;

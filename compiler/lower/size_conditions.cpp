@@ -23,27 +23,29 @@ Magnitude operator*(const Magnitude& a, const Magnitude& b) { return {a.value * 
 
 Magnitude magnitude(double number) { return {tensor::literal(dtype::f64, number), number}; }
 
-// Leaves out the operands of minima, because a minimum may be much smaller, as min(h, 10^9) of a slice: their bounds
-// are added to `operands`.
+// A quotient, a minimum or a maximum may be much smaller than its operands, as min(h, 10^9) of a slice: it counts with
+// its absolute value, which does not wrap if the bounds of its operands, which are added to `operands`, are small.
+Magnitude magnitude(const Dim&, std::vector<Magnitude>& operands);
+
+Magnitude magnitude(const std::shared_ptr<const DimAtom>& atom, std::vector<Magnitude>& operands) {
+  if (atom->kind == DimAtom::Kind::symbol) {
+    const auto most = static_cast<double>(std::min(atom->symbol.high, tensor::max_elements));
+    return {tensor::cast(dtype::f64, tensor::symbol_var(atom->symbol)), most};
+  }
+  const Magnitude a = magnitude(atom->args[0], operands), b = magnitude(atom->args[1], operands);
+  operands.insert(operands.end(), {a, b});
+  const bool is_minimum =
+      atom->kind == DimAtom::Kind::min && provably_le(0, atom->args[0]) && provably_le(0, atom->args[1]);
+  const Dim value = Dim::of_atom(atom);
+  const Expr absolute = provably_le(0, value) ? Expr(value) : tensor::max(Expr(value), Expr(Dim(0) - value));
+  return {tensor::cast(dtype::f64, absolute), is_minimum ? std::min(a.most, b.most) : 1 + a.most + b.most};
+}
+
 Magnitude magnitude(const Dim& d, std::vector<Magnitude>& operands) {
   Magnitude sum = magnitude(0.0);
   for (const Dim::Term& term : d.terms()) {
     Magnitude product = magnitude(std::abs(static_cast<double>(term.coefficient)));
-    for (const auto& atom : term.atoms) {
-      if (atom->kind == DimAtom::Kind::symbol) {
-        const auto most = static_cast<double>(std::min(atom->symbol.high, tensor::max_elements));
-        product = product * Magnitude{tensor::cast(dtype::f64, tensor::symbol_var(atom->symbol)), most};
-        continue;
-      }
-      const Magnitude a = magnitude(atom->args[0], operands), b = magnitude(atom->args[1], operands);
-      const bool are_natural = provably_le(0, atom->args[0]) && provably_le(0, atom->args[1]);
-      if (atom->kind == DimAtom::Kind::min && are_natural) {
-        operands.insert(operands.end(), {a, b});
-        product = product * Magnitude{tensor::min(a.value, b.value), std::min(a.most, b.most)};
-      } else {  // no larger than the sum of its arguments
-        product = product * (magnitude(1.0) + a + b);
-      }
-    }
+    for (const auto& atom : term.atoms) product = product * magnitude(atom, operands);
     sum = sum + product;
   }
   return sum;

@@ -223,6 +223,11 @@ class Verifier {
     }
   }
   void step(const Require& x, Scope& scope) { expression(x.condition, dtype::boolean, scope, "a requirement"); }
+  void step(const CheckSize& x, Scope& scope) {
+    check_symbols("a checked size", x.size);
+    if (expect(!x.size.is_overflow(), "a checked size does not fit 64 bits"))
+      expression(tensor::Expr(x.size), dtype::i64, scope, "a checked size");
+  }
 
   void step(const std::shared_ptr<Branch>& x, Scope& scope) {
     expression(x->condition, dtype::boolean, scope, "the condition of a branch");

@@ -1,6 +1,7 @@
 #include "lower/walk.h"
 
 #include <algorithm>
+#include <type_traits>
 
 #include "tensor/dim_of.h"
 
@@ -21,6 +22,28 @@ void walk(AnyRegion& region, const Visit& visit) {
       walk<AnyRegion>((*loop)->body, visit);
     }
   }
+}
+
+// `AnyStep` is Step or const Step.
+template <class AnyStep, class Visit>
+void visit_values(AnyStep& any_step, const Visit& visit) {
+  std::visit(
+      [&](auto& step) {
+        using S = std::remove_cvref_t<decltype(step)>;
+        if constexpr (std::is_same_v<S, Invoke>) {
+          for (auto& id : step.operands) visit(id);
+        } else if constexpr (std::is_same_v<S, Copy>) {
+          visit(step.from), visit(step.to);
+        } else if constexpr (std::is_same_v<S, Read>) {
+          visit(step.from);
+        } else if constexpr (std::is_same_v<S, Write>) {
+          visit(step.to);
+        } else if constexpr (std::is_same_v<S, Call>) {
+          for (auto& id : step.operands) visit(id);
+          for (auto& id : step.results) visit(id);
+        }
+      },
+      any_step);
 }
 
 }  // namespace
@@ -56,23 +79,10 @@ void for_each_function(Program& program, const std::function<void(Function&)>& v
 }
 
 void for_each_value(Region& region, const std::function<void(ValueId&)>& visit) {
-  walk(region, [&](Step& step) {
-    std::visit(overloaded{
-                   [&](Invoke& s) {
-                     for (ValueId& id : s.operands) visit(id);
-                   },
-                   [&](Copy& s) { visit(s.from), visit(s.to); },
-                   [&](Read& s) { visit(s.from); },
-                   [&](Write& s) { visit(s.to); },
-                   [&](Call& s) {
-                     for (ValueId& id : s.operands) visit(id);
-                     for (ValueId& id : s.results) visit(id);
-                   },
-                   [](auto&) {},
-               },
-               step);
-  });
+  walk(region, [&](Step& step) { visit_values(step, visit); });
 }
+
+void for_each_value(const Step& step, const std::function<void(ValueId)>& visit) { visit_values(step, visit); }
 
 void for_each_scalar_expr(const Step& step, const std::function<void(const tensor::Expr&)>& visit) {
   std::visit(overloaded{
@@ -84,6 +94,7 @@ void for_each_scalar_expr(const Step& step, const std::function<void(const tenso
                  [](const Read&) {},
                  [&](const Write& s) { visit(s.value); },
                  [&](const Require& s) { visit(s.condition); },
+                 [&](const CheckSize& s) { visit(tensor::Expr(s.size)); },
                  [](const Call&) {},
                  [&](const std::shared_ptr<Branch>& s) {
                    visit(s->condition);

@@ -18,6 +18,7 @@ void for_each_function(Program&, const std::function<void(Function&)>& visit);
 
 // Every occurrence of a value in a step.
 void for_each_value(Region&, const std::function<void(ValueId&)>& visit);
+void for_each_value(const Step&, const std::function<void(ValueId)>& visit);  // without the regions within
 
 // The expressions over scalars in a step, without those in the regions of a branch or loop.
 void for_each_scalar_expr(const Step&, const std::function<void(const tensor::Expr&)>& visit);

@@ -203,11 +203,15 @@ std::optional<int64_t> Dim::evaluate(const std::map<std::string, int64_t>& value
   if (overflow_) return std::nullopt;
   __int128 sum = 0;
   for (const Term& t : terms_) {
+    bool is_zero = false, fits = true;
     int64_t product = t.coefficient;
     for (const auto& atom : t.atoms) {
-      std::optional<int64_t> factor = value_of(*atom, values);
-      if (!factor || __builtin_mul_overflow(product, *factor, &product)) return std::nullopt;
+      const std::optional<int64_t> factor = value_of(*atom, values);
+      is_zero |= factor == 0;
+      fits = fits && factor && !__builtin_mul_overflow(product, *factor, &product);
     }
+    if (is_zero) continue;  // whatever the other factors are
+    if (!fits) return std::nullopt;
     sum += product;
   }
   auto value = static_cast<int64_t>(sum);

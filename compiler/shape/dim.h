@@ -71,7 +71,7 @@ class Dim {
   const std::vector<Term>& terms() const { return terms_; }  // of the canonical form, the constant last; empty for 0
   std::vector<Symbol> symbols() const;                       // each once, sorted by name
   Dim substitute(const std::map<std::string, Dim>& values) const;
-  // The value for these values of the symbols; empty if a symbol has none or if a value does not fit int64.
+  // The value for these values of the symbols; empty if it depends on a symbol that has none, or does not fit int64.
   std::optional<int64_t> evaluate(const std::map<std::string, int64_t>& values) const;
   std::string str() const;  // "n", "2 * n + 1", "floor_div(n, 2)"
 

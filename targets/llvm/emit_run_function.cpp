@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "lower/size_conditions.h"
 #include "lower/steps.h"
 #include "lower/walk.h"
 #include "targets/llvm/debug_info.h"
@@ -119,6 +120,7 @@ class RunFunctionEmitter {
   void set_debug_line(int line) { b_.SetCurrentDebugLocation(location(function_, line)); }
 
   void emit_region(const Region& region) {
+    constexpr auto out_of_range = static_cast<uint32_t>(tensor::Status::dimension_out_of_range);
     for (const lower::Step& step : region.steps) {
       if (parts_.text) set_debug_line(parts_.text->steps.at(&step));
       std::visit(overloaded{
@@ -138,6 +140,10 @@ class RunFunctionEmitter {
                      [&](const lower::Write& x) { store_element(x.to, x.element, scalar(x.value)); },
                      [&](const lower::Require& x) {
                        fail_unless(scalar(x.condition), b_.getInt32(static_cast<uint32_t>(x.status)));
+                     },
+                     [&](const lower::CheckSize& x) {
+                       for (const tensor::Expr& condition : lower::conditions_of_size(x.size))
+                         fail_unless(scalar(condition), b_.getInt32(out_of_range));
                      },
                      [&](const lower::Call& x) { emit_call(x); },
                      [&](const std::shared_ptr<lower::Branch>& x) { emit_branch(*x); },

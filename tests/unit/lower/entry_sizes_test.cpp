@@ -5,7 +5,7 @@
 
 #include "lower/entry_sizes.h"
 #include "lower/instantiate.h"
-#include "lower/largest_size.h"
+#include "lower/memory_sizes.h"
 #include "lower/walk.h"
 #include "program_builder.h"
 #include "symbolic_program.h"
@@ -145,7 +145,52 @@ TEST_CASE("a value of an arm that has a negative size takes no memory") {
     CHECK(status_at(b.program, sizes) == tensor::Status::ok);
   }
   b.program.checked_sizes = {Dim::symbol(n) - Dim(5), Dim::symbol(m) - Dim(3)};
-  CHECK(shape_in_memory(b.program, b.program.values[first].shape) == b.program.values[first].shape);
+  CHECK(MemorySizes(b.program, b.program).shape(first) == b.program.values[first].shape);
+}
+
+TEST_CASE("a value takes memory only where the checks before its uses succeed") {
+  ProgramBuilder b;
+  b.program.dims = unbounded;
+  const ValueId x = b.input(1), rows = b.temporary(1), shared = b.temporary(1), y = b.output(1);
+  const Dim a = Dim::symbol(n) - Dim(99'999), c = Dim::symbol(m) - Dim(99'999);  // of windows, say
+  auto resize = [&](ValueId v, const Shape& shape) {
+    b.program.values[v].shape = shape, b.program.values[v].bytes = product(shape);
+  };
+  resize(rows, {a * c, a * c});  // 10^20 at n = 1, m = 1
+  resize(shared, {a * c});
+  auto branch = std::make_shared<Branch>();
+  branch->condition = tensor::literal(dtype::boolean, int64_t{1});
+  Region& arm = branch->then_region;
+  arm.steps = {CheckSize{a}, CheckSize{c}, b.call({x}, {rows}), b.call({rows}, {shared}), b.call({shared}, {y})};
+  branch->else_region.steps = {b.call({x}, {y})};
+  b.program.body.steps.emplace_back(branch);
+
+  const MemorySizes sizes(b.program, b.program);
+  auto bytes_at = [&](ValueId v, int64_t n_size, int64_t m_size) {
+    return sizes.bytes(v).evaluate({{"n", n_size}, {"m", m_size}});
+  };
+  for (ValueId v : {rows, shared})
+    for (auto [n_size, m_size] : {std::pair<int64_t, int64_t>{1, 1}, {1, 200'000}, {99'999, 1}, {int64_t{1} << 39, 2}})
+      CHECK(bytes_at(v, n_size, m_size) == 0);
+  CHECK(bytes_at(rows, 100'001, 100'002) == 36);
+  CHECK(bytes_at(shared, 99'999, 100'002) == 0);
+  for (auto [n_size, m_size] : {std::pair<int64_t, int64_t>{1, 1}, {1, 200'000}, {100'001, 100'002}}) {
+    const std::map<std::string, int64_t> given = {{"n", n_size}, {"m", m_size}};
+    check_entry(b.program, given);
+    CHECK(status_at(b.program, given) == tensor::Status::ok);
+  }
+
+  SUBCASE("not if a use in the other arm is not after the checks") {
+    branch->else_region.steps = {b.call({x}, {shared}), b.call({shared}, {y})};
+    const MemorySizes other(b.program, b.program);
+    CHECK(other.bytes(rows).evaluate({{"n", 1}, {"m", 1}}) == 0);
+    CHECK(other.bytes(shared).evaluate({{"n", 1}, {"m", 1}}) == 99'998LL * 99'998);
+  }
+  SUBCASE("a use through a view counts") {
+    const ValueId part = b.view(shared, 0, 1);
+    branch->else_region.steps = {b.call({x}, {part})};
+    CHECK(MemorySizes(b.program, b.program).bytes(shared).evaluate({{"n", 1}, {"m", 1}}) == 99'998LL * 99'998);
+  }
 }
 
 TEST_CASE("the entry refuses sizes whose parts int64 cannot represent, also if they are bounded") {

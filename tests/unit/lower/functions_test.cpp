@@ -155,20 +155,20 @@ TEST_CASE("sizes that a function requires are checked before the run, or in the 
     CHECK(lowered->functions.size() == 1);
     return std::move(*lowered);
   };
-  auto requirements_in = [](const Region& region) {
+  auto checks_in = [](const Region& region) {
     size_t count = 0;
-    for_each_step(region, [&](const Step& step) { count += std::holds_alternative<Require>(step); });
+    for_each_step(region, [&](const Step& step) { count += std::holds_alternative<CheckSize>(step); });
     return count;
   };
   const Program always = program("@f(%x) + @f(exp(%x))");
   CHECK(str(always.checked_sizes) == "(h - 5)");
-  CHECK(requirements_in(always.body) + requirements_in(always.functions[0].body) == 0);
+  CHECK(checks_in(always.body) + checks_in(always.functions[0].body) == 0);
   const Program sometimes = program("if (%c) { sum(@f(%x) + @f(exp(%x))) } else { sum(full(2f, shape=[h - 4, 2])) }");
   CHECK(sometimes.checked_sizes.empty());
-  CHECK(requirements_in(sometimes.functions[0].body) == 0);
+  CHECK(checks_in(sometimes.functions[0].body) == 0);
   const auto& branch = std::get<std::shared_ptr<Branch>>(sometimes.body.steps.back());
-  CHECK(requirements_in(branch->then_region) > 0);
-  CHECK(requirements_in(branch->else_region) > 0);
+  CHECK(checks_in(branch->then_region) > 0);
+  CHECK(checks_in(branch->else_region) > 0);
 
   const StoragePlan plan = plan_storage(sometimes);
   const std::string text = print(sometimes, &plan);
@@ -180,9 +180,9 @@ TEST_CASE("sizes that a function requires are checked before the run, or in the 
 
   Program unguarded = sometimes;
   auto without = std::make_shared<Branch>(*branch);
-  std::erase_if(without->then_region.steps, [](const Step& s) { return std::holds_alternative<Require>(s); });
+  std::erase_if(without->then_region.steps, [](const Step& s) { return std::holds_alternative<CheckSize>(s); });
   unguarded.body.steps.back() = without;
-  CHECK(check_storage(unguarded, plan).find("does not admit these sizes") != std::string::npos);
+  CHECK(check_storage(unguarded, plan_storage(unguarded)).find("does not admit these sizes") != std::string::npos);
 }
 
 TEST_CASE("calls with operands of data-dependent size are inlined") {

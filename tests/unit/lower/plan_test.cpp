@@ -106,6 +106,27 @@ TEST_CASE("the arms of a branch share memory") {
   CHECK(checked_plan(b.program).arena_bytes == 110);
 }
 
+// The result is used after a check that the operand is not, so that it takes less memory at some sizes.
+TEST_CASE("a value and its replacement share the larger memory") {
+  ProgramBuilder b;
+  const Symbol n{"n", 1};
+  b.program.dims = {{"n", n}};
+  const ValueId x = b.input(1), result = b.temporary(1), operand = b.temporary(1), y = b.output(1);
+  auto branch = std::make_shared<Branch>();
+  branch->condition = tensor::literal(dtype::boolean, int64_t{1});
+  branch->then_region.steps = {CheckSize{Dim::symbol(n) - Dim(9)}, b.call({operand}, {result}, {}, {{result, operand}}),
+                               b.call({result}, {y})};
+  branch->else_region.steps = {b.call({x}, {y})};
+  b.program.body.steps = {b.call({x}, {operand}), branch};
+  const Dim size = (Dim::symbol(n) - Dim(9)) * (Dim::symbol(n) - Dim(9)) + Dim(1);
+  for (ValueId v : {result, operand}) b.program.values[v].shape = {size}, b.program.values[v].bytes = size;
+  const StoragePlan plan = plan_storage(b.program);
+  CHECK(plan.block_of[result] == plan.block_of[operand]);
+  CHECK(check_storage(b.program, plan) == "");
+  for (auto [n_size, bytes] : {std::pair{2, 50}, {8, 2}, {12, 10}})
+    CHECK(lay_out_arena(plan, {{"n", n_size}}).arena_bytes == bytes);
+}
+
 TEST_CASE("an outer value that a loop reads is live during the whole loop") {
   ProgramBuilder b;
   const ValueId in = b.input(8), out = b.output(8);

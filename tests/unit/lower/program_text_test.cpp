@@ -56,6 +56,7 @@ run {
     require i < 100 : index_out_of_range
   } while i < large and not(done) {
     @add(%1, %1, %4), %4 may replace operand 1
+    check 0 <= n - 7 <= 2^40
     if i == small {
       %5[0] = i
     } else {
@@ -184,6 +185,7 @@ TEST_CASE("text that is not a program is refused with line and column") {
   refuses("require i < 100 : index_out_of_range", "require i < 100 : out", "expected a status, found 'out'");
   refuses("size n in [0, unbounded]", "size n in [4, 3]", "expected a number in [4, ");
   refuses("check 0 <= 8", "check 1 <= 8", "expected a number in [0, 0], found '1'");
+  refuses("check 0 <= n - 7", "check 0 <= i - 7", "expected a dimension, found 'i'");
   refuses("align 8\n", "align 8, at 0\n", "expected 'arena' after values with offsets");
   refuses("align 8\n", "align 8, block 2\n", "expected block 2, which %5 names");
   CHECK(error("").find("p:1:1: error[syntax-error]: expected 'run', found the end of the text") == 0);

@@ -314,6 +314,7 @@ class Simulation {
     scalars_[step.result] = scalars_.at(tensor::as<tensor::VarRef>(cast->a)->var);
   }
   void execute(const Require&) {}
+  void execute(const CheckSize&) {}
   void execute(const std::shared_ptr<Branch>& branch) { execute(decide() ? branch->then_region : branch->else_region); }
   void execute(const std::shared_ptr<Loop>& loop) {
     for (int k = 0; k < 3; ++k) {

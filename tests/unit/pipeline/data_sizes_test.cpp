@@ -189,6 +189,40 @@ TEST_CASE("sizes that a call makes numbers are required like others") {
   }
 }
 
+TEST_CASE("an arm that needs larger sizes takes no memory at others") {
+  const std::string outer_product = R"({
+    let %p = reshape(nn.max_pool2d(%x, pool_size=[9000, 9000]), newshape=[-1, 1]);
+    sum(nn.softmax(%p * reshape(%p, newshape=[1, -1])))
+  })";
+  const std::string x = "%x: Tensor[(1, 1, h, h), float32]";
+  for (int64_t h : {1, 4}) {
+    const std::vector<RandomInput> inputs = {{dtype::f32, {1, 1, h, h}}, {dtype::boolean, {}}};
+    check_engines("def @main(" + x + ", %c: bool) { if (%c) " + outer_product + " else { 1f } }", inputs);
+    check_engines("def @main(" + x + ", %c: bool) { if (%c) { if (%c) " + outer_product +
+                      " else { 2f } } else { sum(nn.max_pool2d(%x, pool_size=[3, 3])) } }",
+                  inputs);
+    std::string function = "def @f(" + x + ") {\n  let %r0 = " + outer_product + ";\n";
+    for (int k = 0; k < 16; ++k)
+      function += "  let %r" + std::to_string(k + 1) + " = nn.softmax(tanh(expand_dims(%r" + std::to_string(k) +
+                  ", axis=0)));\n";
+    check_engines(
+        function + "  sum(%r16)\n}\ndef @main(" + x + ", %c: bool) { if (%c) { @f(%x) + @f(tanh(%x)) } else { 1f } }",
+        inputs);
+  }
+}
+
+TEST_CASE("an arm that needs larger data-dependent sizes takes no memory at others") {
+  check_engines(R"(def @main(%x: Tensor[(h, 3), float32], %c: bool) {
+    let %found = argwhere(%x);
+    let %rows = reshape(cast(prefix(%found.0, %found.1), dtype="float32"), newshape=[1, 1, -1, 2]);
+    if (%c) {
+      let %p = reshape(nn.max_pool2d(%rows, pool_size=[90000, 1]), newshape=[-1, 1]);
+      sum(nn.softmax(reshape(%p * reshape(%p, newshape=[1, -1]), newshape=[-1])))
+    } else { sum(%rows) }
+  })",
+                {{dtype::f32, {6, 3}}, {dtype::boolean, {}}});
+}
+
 TEST_CASE("a concatenation with a part that may have a negative size") {
   const std::string parts =
       "nn.softmax(concatenate((nn.softmax(%x), nn.softmax(nn.pad(%y, 0f, pad_width=[[-4, 0], [0, 0]]))), axis=0))";

@@ -171,6 +171,9 @@ TEST_CASE("the value of a dim is computed in checked arithmetic") {
   CHECK((b * 2 - s).evaluate({{"b", int64_t{1} << 61}, {"s", 1}}) == (int64_t{1} << 62) - 1);
   CHECK_FALSE((b + s).evaluate({{"b", INT64_MAX}, {"s", INT64_MAX}}));
   CHECK_FALSE(Dim::overflow().evaluate({}));
+  const Dim product = max(b - 5, 0) * s * s * h;
+  CHECK(product.evaluate({{"b", 1}, {"s", int64_t{1} << 40}}) == 0);
+  CHECK_FALSE(product.evaluate({{"b", 6}, {"s", int64_t{1} << 40}, {"h", 1}}));
 }
 
 TEST_CASE("overflow of int64 gives an overflowed dim") {
