@@ -17,7 +17,7 @@ using tensor::Status;
 
 class EntrySizesBuilder {
  public:
-  explicit EntrySizesBuilder(const Program& program) : program_(program) {}
+  explicit EntrySizesBuilder(const Program& program) : program_(program), largest_(program) {}
 
   EntrySizes run(const StoragePlan& plan) {
     for (const InputDim& d : program_.dims) size(d);
@@ -59,10 +59,10 @@ class EntrySizesBuilder {
   // Each distinct size is checked once.
   void check_sizes(const MemorySizes& sizes, ValueId v) {
     const Shape shape = sizes.shape(v);
-    check_size(largest_size(program_, product(shape)), tensor::max_elements);
+    check_size(largest_(product(shape)), tensor::max_elements);
     if (program_.largest_object == INT64_MAX) return;
     check_size(sizes.bytes(v), program_.largest_object);
-    for (const Dim& d : shape) check_size(largest_size(program_, d), program_.largest_object);  // loops count to it
+    for (const Dim& d : shape) check_size(largest_(d), program_.largest_object);  // loops count to it
   }
 
   void check_size(const Dim& size, int64_t limit) {
@@ -99,6 +99,7 @@ class EntrySizesBuilder {
   }
 
   const Program& program_;
+  LargestSizes largest_;
   EntrySizes result_;
   std::vector<std::pair<Dim, int64_t>> checked_;  // sizes and their limits
   tensor::Ranges ranges_;

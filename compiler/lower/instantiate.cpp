@@ -103,17 +103,14 @@ bool is_size(const Dim& d, const std::map<std::string, int64_t>& symbols) {
 // Whether no value is too large.
 bool fits(const Program& program, const std::map<std::string, int64_t>& given) {
   const auto symbols = with_largest_data_sizes(program, given);
-  auto fits_target = [&](const Dim& bytes) {
-    const auto number = bytes.evaluate(symbols);
-    return number && *number <= program.largest_object;
-  };
   bool all = true;
   for_each_function(program, [&](const Function& f) {
     const MemorySizes sizes(program, f);
     for (size_t v = 0; v < f.values.size() && all; ++v) {
       const Shape shape = sizes.shape(static_cast<ValueId>(v));
       all = std::ranges::all_of(shape, [&](const Dim& d) { return is_small(d, symbols); }) &&
-            is_small(product(shape), symbols) && fits_target(sizes.bytes(static_cast<ValueId>(v)));
+            is_small(product(shape), symbols) &&
+            storage_bytes(f.values[v].type, *product(shape).evaluate(symbols)) <= program.largest_object;
     }
   });
   return all;

@@ -15,11 +15,13 @@ bool has_symbols(const Program& program) {
   return !program.dims.empty() || !program.input_sizes.empty() || !program.data_sizes.empty();
 }
 
-Dim largest_size(const Program& program, const Dim& d) {
-  std::map<std::string, Dim> largest;
-  for (const DataSize& data : program.data_sizes) largest.emplace(data.symbol.name, data.most);
-  return largest.empty() ? d : largest_dim(d, largest);
+LargestSizes::LargestSizes(const Program& program) {
+  for (const DataSize& data : program.data_sizes) largest_.emplace(data.symbol.name, data.most);
 }
+
+Dim LargestSizes::operator()(const Dim& d) const { return largest_.empty() ? d : largest_dim(d, largest_); }
+
+Dim largest_size(const Program& program, const Dim& d) { return LargestSizes(program)(d); }
 
 std::map<std::string, int64_t> with_largest_data_sizes(const Program& program, std::map<std::string, int64_t> given) {
   for (const DataSize& d : program.data_sizes)

@@ -13,6 +13,14 @@ bool has_symbols(const Program&);
 
 // An upper bound of the size over the symbols that the caller gives: a data-dependent symbol is replaced by its largest
 // value, or by 0 where the size decreases with the symbol. Memory is planned for this bound.
+class LargestSizes {
+ public:
+  explicit LargestSizes(const Program&);
+  Dim operator()(const Dim&) const;
+
+ private:
+  std::map<std::string, Dim> largest_;  // by data-dependent symbol
+};
 Dim largest_size(const Program&, const Dim&);
 
 // The values of all symbols, where the symbols that the caller gives have the given values and data-dependent ones

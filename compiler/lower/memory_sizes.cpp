@@ -4,7 +4,6 @@
 #include <optional>
 #include <utility>
 
-#include "lower/largest_size.h"
 #include "lower/walk.h"
 
 namespace dlcc::lower {
@@ -70,7 +69,7 @@ Dim is_natural(const Dim& size) { return min(max(size + Dim(1), 0), 1); }
 }  // namespace
 
 MemorySizes::MemorySizes(const Program& program, const Function& function)
-    : program_(program), function_(function), checked_before_uses_(function.values.size()) {
+    : function_(function), largest_(program), checked_before_uses_(function.values.size()) {
   for (const Dim& d : program.checked_sizes) checked_.assume_le(0, d);
   const bool is_program = &function == static_cast<const Function*>(&program);
   const auto checks = ChecksBeforeUses(function).run(is_program ? Dims() : function.checked_sizes);
@@ -91,7 +90,7 @@ Shape MemorySizes::shape(ValueId v) const {
     if (!may_be_negative(d)) continue;
     const Dim whole = std::exchange(d, max(d, 0));
     for (const Dim& checked : checked_before_uses_[static_cast<size_t>(base)])
-      if (!(checked == whole) && share_a_symbol(checked, whole)) d = d * is_natural(largest_size(program_, checked));
+      if (!(checked == whole) && share_a_symbol(checked, whole)) d = d * is_natural(largest_(checked));
   }
   return shape;
 }
@@ -99,7 +98,7 @@ Shape MemorySizes::shape(ValueId v) const {
 Dim MemorySizes::bytes(ValueId v) const {
   const Value& value = function_.values[static_cast<size_t>(v)];
   const Shape in_memory = shape(v);
-  return largest_size(program_, in_memory == value.shape ? value.bytes : bytes_of(value.type, in_memory));
+  return largest_(in_memory == value.shape ? value.bytes : bytes_of(value.type, in_memory));
 }
 
 bool may_be_negative(const Program& program, const Shape& shape) {

@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "lower/largest_size.h"
 #include "lower/program.h"
 #include "shape/facts.h"
 
@@ -13,7 +14,7 @@ namespace dlcc::lower {
 // which its uses are reached: a reshaped (h - 5) * (w - 5) has no memory at h = 1, w = 1.
 class MemorySizes {
  public:
-  // Both must outlive this object, and their values and steps must not change.
+  // The function must outlive this object, and its values must not change.
   MemorySizes(const Program&, const Function&);
 
   // The shape of the value, where sizes that may be negative count as 0 unless the checks before its uses succeed.
@@ -24,8 +25,8 @@ class MemorySizes {
  private:
   bool may_be_negative(const Dim&) const;
 
-  const Program& program_;
   const Function& function_;
+  LargestSizes largest_;
   Facts checked_;  // the sizes that the program checks before the run
   // By value: sizes that the function checks before each use of the value, and that may be negative.
   std::vector<std::vector<Dim>> checked_before_uses_;
