@@ -34,10 +34,10 @@ AliasAnalysis::AliasAnalysis(const Program& program, const Function& function, c
 
 void AliasAnalysis::check(ValueId v) {
   const Value& value = function_.values[static_cast<size_t>(v)];
-  const Dim bytes = sizes_.bytes(v);
-  capacity_.push_back(bytes.upper_bound().value_or(-1));
+  const MemorySize size = sizes_(v);
+  capacity_.push_back(size.upper_bound().value_or(-1));
   if (value.storage != Storage::temporary || !plan_.has_memory(v)) return;
-  const Allocation allocation{fmt::format("%{}", v), bytes, value.alignment, position(v)};
+  const Allocation allocation{fmt::format("%{}", v), size, value.alignment, position(v)};
   plan_.is_stacked() ? check_block(allocation) : check_offset(allocation);
 }
 
@@ -48,14 +48,14 @@ void AliasAnalysis::check(const Call& call, int64_t position, const FunctionPlan
   if (position < 0 && callee.has_arena()) violation_ = label + " has no place in the arena";
   if (position < 0) return;
   const int function = callee.is_stacked() ? call.function : -1;
-  const Allocation allocation{label, Dim(callee.arena_bytes), callee.arena_alignment, position, function};
+  const Allocation allocation{label, {callee.arena_bytes}, callee.arena_alignment, position, function};
   plan_.is_stacked() ? check_block(allocation) : check_offset(allocation);
 }
 
 void AliasAnalysis::check_offset(const Allocation& p) {
-  const auto bound = p.bytes.upper_bound();
+  const auto bound = p.size.upper_bound();
   if (!bound || p.function >= 0)
-    violation_ = fmt::format("{} has {} bytes, which has no bound, and a constant offset", p.label, p.bytes.str());
+    violation_ = fmt::format("{} has {} bytes, which has no bound, and a constant offset", p.label, p.size.bytes.str());
   else if (p.position > plan_.arena_bytes - *bound)
     violation_ =
         fmt::format("{} at offset {} is outside the arena of {} bytes", p.label, p.position, plan_.arena_bytes);
@@ -71,8 +71,8 @@ void AliasAnalysis::check_block(const Allocation& p) {
   const StackedBlock& block = plan_.blocks[static_cast<size_t>(p.position)];
   if (block.function != p.function)
     violation_ = fmt::format("block {} is not for the arena of {}", p.position, p.label);
-  else if (p.function < 0 && !provably_le(p.bytes, block.bytes))
-    violation_ = fmt::format("{} has {} bytes, its block {}", p.label, p.bytes.str(), block.bytes.str());
+  else if (p.function < 0 && !provably_le(p.size, block.size))
+    violation_ = fmt::format("{} has {} bytes, its block {}", p.label, p.size.bytes.str(), block.size.bytes.str());
   if (p.alignment < 1 || block.alignment % p.alignment != 0 || plan_.arena_alignment % block.alignment != 0)
     violation_ = fmt::format("{} is not aligned to {}", p.label, p.alignment);
 }

@@ -33,7 +33,7 @@ class AliasAnalysis {
   // The memory of a temporary or of a workspace.
   struct Allocation {
     std::string label;
-    Dim bytes;  // an upper bound for all sizes
+    MemorySize size;
     int64_t alignment;
     int64_t position;  // the offset, or the block when stacked
     int function = -1;

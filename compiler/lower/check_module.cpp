@@ -107,7 +107,7 @@ class Checker {
   }
 
   static bool fits_at_smallest(const Shape& shape) {
-    // A size that may be negative is checked before its tensor is computed, perhaps in an arm that needs larger ones.
+    // A tensor of a size that may be negative may be in an arm of a branch that the smallest sizes do not take.
     if (std::ranges::any_of(shape, [](const Dim& d) { return !provably_le(0, d); })) return true;
     std::map<std::string, int64_t> smallest;
     for (const Symbol& s : product(shape).symbols()) smallest[s.name] = s.low;

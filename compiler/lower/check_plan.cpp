@@ -47,9 +47,13 @@ namespace {
 
 using tensor::Access;
 
-// Whether the sizes that the function requires, which are numbers, are not negative.
-bool admits_its_sizes(const Function& f) {
-  return std::ranges::all_of(f.checked_sizes, [](const Dim& d) { return provably_le(0, d); });
+// Whether a call of the function at these sizes is possible: the sizes that it requires and those of its inputs are not
+// negative.
+bool admits(const Function& f, const Sizes& sizes) {
+  auto is_natural = [&](const Dim& d) { return d.evaluate(sizes).value_or(0) >= 0; };
+  return std::ranges::all_of(f.checked_sizes, is_natural) && std::ranges::all_of(f.inputs, [&](ValueId v) {
+           return std::ranges::all_of(f.values[static_cast<size_t>(v)].shape, is_natural);
+         });
 }
 
 class Checker : ValueAddresses {
@@ -281,7 +285,7 @@ class Checker : ValueAddresses {
     if (call.operands.size() != callee.inputs.size() || call.results.size() != callee.outputs.size())
       fail("{}: {} operands and {} results for {} and {}", where, call.operands.size(), call.results.size(),
            callee.inputs.size(), callee.outputs.size());
-    if (!admits_its_sizes(callee)) fail("{}: the function does not admit these sizes", where);
+    if (!admits(callee, {})) fail("{}: the function does not admit these sizes", where);
     const Bytes workspace = aliases_ ? Bytes{0, 0} : workspace_of(call, where);
     std::vector<Operand> passed;
     for (size_t k = 0; k < call.operands.size(); ++k) {
@@ -419,7 +423,9 @@ void check_all_sizes(const Program& program, const StoragePlan& plan) {
     size_t next = 0;
     for_each_plan(at, plan, [&](const Function& f, const FunctionPlan& own) {
       const AliasAnalysis& of_function = aliases[next++];
-      if (admits_its_sizes(f)) Checker(at, f, own, plan.functions, &of_function, sizes).run();
+      const bool is_program = next == 1;
+      if (is_program || admits(program.functions[next - 2], sizes))
+        Checker(at, f, own, plan.functions, &of_function, sizes).run();
     });
   }
 }
@@ -430,7 +436,7 @@ std::string check_storage(const Program& program, const StoragePlan& plan) {
   try {
     if (!has_symbols(program))
       for_each_plan(program, plan, [&](const Function& f, const FunctionPlan& own) {
-        if (admits_its_sizes(f)) Checker(program, f, own, plan.functions, nullptr, {}).run();
+        if (admits(f, {})) Checker(program, f, own, plan.functions, nullptr, {}).run();
       });
     else
       check_all_sizes(program, plan);

@@ -27,7 +27,7 @@ class EntrySizesBuilder {
       for (const Expr& condition : conditions_of_size(d)) require(condition);
     for_each_function(program_, [&](const Function& f) {
       const MemorySizes sizes(program_, f);
-      for (size_t v = 0; v < f.values.size(); ++v) check_sizes(sizes, static_cast<ValueId>(v));
+      for (size_t v = 0; v < f.values.size(); ++v) check_sizes(f, sizes, static_cast<ValueId>(v));
     });
     for (const Require& r : program_.requirements) result_.steps.steps.push_back(r);
     for (const FunctionPlan& f : plan.functions) lay_out(f);
@@ -57,19 +57,23 @@ class EntrySizesBuilder {
   }
 
   // Each distinct size is checked once.
-  void check_sizes(const MemorySizes& sizes, ValueId v) {
-    const Shape shape = sizes.shape(v);
-    check_size(largest_(product(shape)), tensor::max_elements);
+  void check_sizes(const Function& f, const MemorySizes& sizes, ValueId v) {
+    const Shape& shape = f.values[static_cast<size_t>(v)].shape;
+    const MemorySize size = sizes(v);
+    check_size(largest_(product(shape)), size, tensor::max_elements);
     if (program_.largest_object == INT64_MAX) return;
-    check_size(sizes.bytes(v), program_.largest_object);
-    for (const Dim& d : shape) check_size(largest_(d), program_.largest_object);  // loops count to it
+    check_size(size.bytes, size, program_.largest_object);
+    for (const Dim& d : shape) check_size(largest_(d), size, program_.largest_object);  // loops count to it
   }
 
-  void check_size(const Dim& size, int64_t limit) {
+  // The size is at most `limit` if the value is used.
+  void check_size(const Dim& size, const MemorySize& value, int64_t limit) {
     const bool is_known = size.is_constant() && size.value() <= limit;
-    if (is_known || std::ranges::count(checked_, std::pair(size, limit))) return;
-    checked_.emplace_back(size, limit);
-    for (const Expr& condition : conditions_of_small_size(size, limit)) require(condition);
+    const Checked checked{size, value.checks, limit};
+    if (is_known || std::ranges::count(checked_, checked)) return;
+    checked_.push_back(checked);
+    for (const Expr& condition : conditions_of_small_size(size, limit))
+      require(value.checks.empty() ? condition : tensor::logical_or(tensor::logical_not(value.is_used()), condition));
   }
 
   // The arenas of its callees must have been laid out before.
@@ -78,7 +82,7 @@ class EntrySizesBuilder {
     Expr arena_bytes = Expr(plan.arena_bytes);
     for (const StackedBlock& block : plan.blocks) {
       begins.push_back(compute(tensor::make_var("offset"), offset_of(block, ends)));
-      const Expr bytes = block.function < 0 ? Expr(block.bytes) : result_.arenas[static_cast<size_t>(block.function)];
+      const Expr bytes = block.function < 0 ? block.size.expr() : result_.arenas[static_cast<size_t>(block.function)];
       ends.push_back(compute(tensor::make_var("end"), begins.back() + bytes));
       arena_bytes = ends.size() == 1 ? ends.back() : tensor::max(arena_bytes, ends.back());
     }
@@ -101,7 +105,13 @@ class EntrySizesBuilder {
   const Program& program_;
   LargestSizes largest_;
   EntrySizes result_;
-  std::vector<std::pair<Dim, int64_t>> checked_;  // sizes and their limits
+  struct Checked {
+    Dim size;
+    std::vector<Dim> checks;
+    int64_t limit;
+    bool operator==(const Checked&) const = default;
+  };
+  std::vector<Checked> checked_;
   tensor::Ranges ranges_;
 };
 

@@ -43,7 +43,7 @@ class Evaluator {
           break;
         case Storage::output:
         case Storage::temporary:
-          own_[v].resize(static_cast<size_t>(memory_sizes.bytes(static_cast<ValueId>(v)).value()));
+          own_[v].resize(static_cast<size_t>(memory_sizes(static_cast<ValueId>(v)).at({}).value()));
           memory_[v] = own_[v];
           break;
         case Storage::view:

@@ -25,11 +25,8 @@ class Instantiation {
 
   std::vector<DataSize> data_sizes;
 
-  // `from` is the function of the program that becomes `f`.
-  void apply(const Program& program, const Function& from, Function& f) const {
-    const MemorySizes sizes(program, from);
-    for (size_t v = 0; v < f.values.size(); ++v)
-      f.values[v] = value(std::move(f.values[v]), sizes.shape(static_cast<ValueId>(v)));
+  void apply(Function& f) const {
+    for (Value& v : f.values) v = value(std::move(v));
     for (Dim& d : f.checked_sizes) d = number(d);
     f.body = region(f.body);
   }
@@ -37,14 +34,13 @@ class Instantiation {
   tensor::Expr expr(const tensor::Expr& e) const { return e ? tensor::simplify(tensor::substitute(e, values_)) : e; }
 
  private:
-  // A value that has no memory at these sizes, or a negative size, has no elements: no step uses it.
-  Value value(Value v, Shape in_memory) const {
-    for (Dim& d : v.shape) d = number(d);
-    for (Dim& d : in_memory) d = number(d);
+  // A value of negative size, which no step uses, has no elements.
+  Value value(Value v) const {
     v.bytes = number(v.bytes);
-    for (Dim& d : in_memory)
-      if (provably_lt(d, 0)) d = 0;
-    if (in_memory != v.shape && product(in_memory) == Dim(0)) v.shape = in_memory, v.bytes = 0;
+    for (Dim& d : v.shape) {
+      d = number(d);
+      if (provably_lt(d, 0)) d = 0, v.bytes = 0;
+    }
     v.base_offset = number(v.base_offset);
     v.begin = expr(v.begin);
     return v;
@@ -107,10 +103,12 @@ bool fits(const Program& program, const std::map<std::string, int64_t>& given) {
   for_each_function(program, [&](const Function& f) {
     const MemorySizes sizes(program, f);
     for (size_t v = 0; v < f.values.size() && all; ++v) {
-      const Shape shape = sizes.shape(static_cast<ValueId>(v));
-      all = std::ranges::all_of(shape, [&](const Dim& d) { return is_small(d, symbols); }) &&
-            is_small(product(shape), symbols) &&
-            storage_bytes(f.values[v].type, *product(shape).evaluate(symbols)) <= program.largest_object;
+      const MemorySize size = sizes(static_cast<ValueId>(v));
+      const Shape& shape = f.values[v].shape;
+      const bool is_used = std::ranges::all_of(size.checks, [&](const Dim& d) { return d.evaluate(symbols) >= 0; });
+      all = !is_used ||
+            (std::ranges::all_of(shape, [&](const Dim& d) { return is_small(d, symbols); }) &&
+             is_small(product(shape), symbols) && size.at(symbols).value_or(INT64_MAX) <= program.largest_object);
     }
   });
   return all;
@@ -136,8 +134,7 @@ Program instantiate(const Program& program, const std::map<std::string, int64_t>
   result.checked_sizes.clear();
   result.requirements.clear();
   result.data_sizes = at.data_sizes;
-  at.apply(program, program, result);
-  for (size_t f = 0; f < program.functions.size(); ++f) at.apply(program, program.functions[f], result.functions[f]);
+  for_each_function(result, [&](Function& f) { at.apply(f); });
   return result;
 }
 

@@ -4,6 +4,7 @@
 
 #include "lower/largest_size.h"
 #include "lower/lowerer.h"
+#include "lower/memory_sizes.h"
 #include "lower/remove_unused.h"
 #include "lower/size_conditions.h"
 #include "lower/verify.h"
@@ -334,7 +335,7 @@ Lowerer::Operand Lowerer::define_sizes(const Binding& b, const relay::DefineSize
                          {}, fmt::format("give the largest size that you expect: --bound {}=100", b.var->name));
       throw Unsupported();
     }
-    const Dim most = largest_size(program_, bound);
+    const Dim most = bound_where_checked(largest_size(program_, bound), state_.checked);
     const tensor::Var size = add_data_size(x.symbols[k], most);
     region.steps.push_back(Read{size, value(sizes, region, b.location), static_cast<int64_t>(k)});
     ranges_.erase(size);  // until it is checked
@@ -343,6 +344,18 @@ Lowerer::Operand Lowerer::define_sizes(const Binding& b, const relay::DefineSize
     ranges_[size] = {0, most.upper_bound().value_or(tensor::max_elements)};
   }
   return {.is_tuple = true};
+}
+
+Dim Lowerer::bound_where_checked(const Dim& most, const std::vector<Dim>& checked) const {
+  // Only a product of negative sizes exceeds the bound where they are checked.
+  const bool has_product = std::ranges::any_of(most.terms(), [](const Dim::Term& t) { return t.atoms.size() > 1; });
+  if (!has_product || !may_be_negative(program_, {most})) return most;
+  Dim bound = most;
+  for (const Dim& d : checked) {
+    const Dim largest = largest_size(program_, d);
+    if (may_be_negative(program_, {largest})) bound = bound * min(max(largest + Dim(1), 0), 1);
+  }
+  return bound;
 }
 
 void Lowerer::require_size(const Dim& size, Region& region) {
@@ -354,14 +367,12 @@ void Lowerer::require_size(const Dim& size, Region& region) {
     if (!std::ranges::count(program_.checked_sizes, size)) program_.checked_sizes.push_back(size);
     return;
   }
-  const bool is_checked = std::ranges::any_of(region.steps, [&](const Step& step) {
-    const auto* check = std::get_if<CheckSize>(&step);
-    return check && check->size == size;
-  });
   const bool is_known = std::ranges::all_of(conditions_of_size(size), [&](const tensor::Expr& condition) {
     return tensor::constant_integer(unknown_part(condition)) == 1;
   });
-  if (!is_checked && !is_known) region.steps.push_back(CheckSize{size});
+  if (is_known || std::ranges::count(state_.checked, size)) return;
+  region.steps.push_back(CheckSize{size});
+  state_.checked.push_back(size);
 }
 
 Lowerer::Operand Lowerer::call(const Binding& b, const relay::Call& x, const Environment& env, Region& region) {

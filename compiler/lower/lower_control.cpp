@@ -22,10 +22,13 @@ Lowerer::Operand Lowerer::branch(const Binding& b, const relay::If& x, const Env
   auto step = std::make_shared<Branch>();
   step->condition = scalar(operand(x.condition, env, b.location), region, b.location);
   ValueId first = static_cast<ValueId>(program_.values.size());
+  const std::vector<Dim> checked = state_.checked;
   Operand a = lower_block(*x.then_block, env, step->then_region, b.location);
+  const std::vector<Dim> then_checked = std::exchange(state_.checked, checked);
   ValueId second = static_cast<ValueId>(program_.values.size());
   Operand c = lower_block(*x.else_block, env, step->else_region, b.location);
-  const std::vector<Shape> shapes = merge_sizes(x, b.var->type, *step);
+  const std::vector<Dim> else_checked = std::exchange(state_.checked, checked);
+  const std::vector<Shape> shapes = merge_sizes(x, b.var->type, *step, then_checked, else_checked);
   std::vector<Operand> then_all, else_all, results;
   flatten(a, then_all, b.location);
   flatten(c, else_all, b.location);
@@ -69,7 +72,8 @@ std::vector<Shape> shapes_in(const relay::Type& type) {
 
 }  // namespace
 
-std::vector<Shape> Lowerer::merge_sizes(const relay::If& x, const relay::Type& result, Branch& step) {
+std::vector<Shape> Lowerer::merge_sizes(const relay::If& x, const relay::Type& result, Branch& step,
+                                        const std::vector<Dim>& then_checked, const std::vector<Dim>& else_checked) {
   auto value = [](const Dim& d) { return tensor::expand_math(tensor::simplify(tensor::Expr(d))); };
   const std::vector<Shape> then_shapes = shapes_in(relay::type_of(module_, x.then_block->result));
   const std::vector<Shape> else_shapes = shapes_in(relay::type_of(module_, x.else_block->result));
@@ -84,7 +88,8 @@ std::vector<Shape> Lowerer::merge_sizes(const relay::If& x, const relay::Type& r
       if (then_shapes[k][d] == else_shapes[k][d]) continue;
       const std::vector<Symbol> symbols = merged[k][d].symbols();
       DLCC_CHECK(symbols.size() == 1, "arms of sizes {} and {} give {}", p[d].str(), q[d].str(), merged[k][d].str());
-      const Dim most = max(largest_size(program_, p[d]), largest_size(program_, q[d]));
+      const Dim most = max(bound_where_checked(largest_size(program_, p[d]), then_checked),
+                           bound_where_checked(largest_size(program_, q[d]), else_checked));
       step.merges.push_back({add_data_size(symbols[0], most), value(p[d]), value(q[d])});
     }
     merged[k] = in_program(merged[k]);
@@ -173,7 +178,9 @@ Lowerer::Operand Lowerer::loop(const Binding& b, const relay::Call& x, const Clo
   state_.known.push_back(definition_in(step->test, step->condition));
   Environment in_body = inner;
   Direction outer_direction = std::exchange(state_.direction, {tensor::make_var("backward")});
+  const std::vector<Dim> checked = state_.checked;
   lower_all_but_last(*recursion.repeat, in_body, step->body);
+  state_.checked = checked;
   const auto [backward, is_used] = std::exchange(state_.direction, std::move(outer_direction));
   std::vector<Operand> next;
   for (const Atom& a : recursion.next->args) next.push_back(operand(a, in_body, b.location));

@@ -103,6 +103,8 @@ class Lowerer {
   // depends on other scalars.
   tensor::Var add_input_size(const Symbol&, const tensor::Expr& value, const Dim& most);
   Operand define_sizes(const relay::Binding&, const relay::DefineSizes&, const Environment&, Region&);
+  // The bound of a data-dependent size, or 0 where one of the checked sizes is negative: the size is not defined then.
+  Dim bound_where_checked(const Dim& most, const std::vector<Dim>& checked) const;
   // Requires that the size is in [0, 2^40]: before the run, if it is known there and the region always runs.
   void require_size(const Dim&, Region&);
   Operand call(const relay::Binding&, const relay::Call&, const Environment&, Region&);
@@ -176,7 +178,9 @@ class Lowerer {
   Operand branch(const relay::Binding&, const relay::If&, const Environment&, Region&);
   // Defines the symbols of a branch's result for the sizes in which its arms differ. Returns the shape of each tensor
   // of the result that has such symbols, and an empty shape for every other tensor.
-  std::vector<Shape> merge_sizes(const relay::If&, const relay::Type& result, Branch&);
+  // `then_checked`, `else_checked`: the sizes that are checked at the ends of the arms.
+  std::vector<Shape> merge_sizes(const relay::If&, const relay::Type& result, Branch&,
+                                 const std::vector<Dim>& then_checked, const std::vector<Dim>& else_checked);
   void store_branch_results(Region&, const std::vector<Operand>& results, const std::vector<ValueId>& merged,
                             ValueId first, ValueId last);
   void rename(Region&, ValueId from, ValueId to);
@@ -214,6 +218,7 @@ class Lowerer {
     std::vector<ConcatCall> concat_calls = {};
     std::map<std::string, Dim> sizes = {};     // of the symbols of the function being inlined; others are @main's
     std::vector<tensor::Expr> known = {};      // conditions of the enclosing loops, which hold in the current region
+    std::vector<Dim> checked = {};             // by CheckSize steps before the current one
     std::set<int> fresh = {};                  // variables whose memory a kernel call of this block has defined
     std::set<ValueId> defined_by_slices = {};  // uninitialized values of which a loop writes all slices
     std::map<int, ValueId> updates = {};       // results of in-place slice updates: variable -> carried value

@@ -1,7 +1,7 @@
 #include "lower/memory_sizes.h"
 
 #include <algorithm>
-#include <optional>
+#include <functional>
 #include <utility>
 
 #include "lower/walk.h"
@@ -13,35 +13,48 @@ using Dims = std::vector<Dim>;
 
 bool contains(const Dims& list, const Dim& d) { return std::ranges::count(list, d) > 0; }
 
-// Collects, for each value that is not a view, the sizes that are checked before each use of it and of its views.
+// Collects, for each value that is no view, the sizes that are checked before each use of it and of its views.
 class ChecksBeforeUses {
  public:
-  explicit ChecksBeforeUses(const Function& function) : function_(function), checks_(function.values.size()) {}
+  // `wanted`: whether a check is collected.
+  ChecksBeforeUses(const Function& function, const std::function<bool(const Dim&)>& wanted)
+      : function_(function), wanted_(wanted), checks_(function.values.size()) {}
 
   std::vector<std::optional<Dims>> run(const Dims& checked_by_callers) {
-    checked_ = checked_by_callers;
+    for (const Dim& d : checked_by_callers) add(d);
     visit(function_.body);
     return std::move(checks_);
   }
 
  private:
-  // A check holds in the rest of its region, and in the regions within.
+  void add(const Dim& d) {
+    if (!contains(checked_, d) && wanted_(d)) checked_.push_back(d);
+  }
+
+  // Afterwards `checked_` has the checks of the region, too.
   void visit(const Region& region) {
-    const size_t outside = checked_.size();
     for (const Step& step : region.steps) {
       if (const auto* check = std::get_if<CheckSize>(&step)) {
-        checked_.push_back(check->size);
+        add(check->size);
       } else if (const auto* branch = std::get_if<std::shared_ptr<Branch>>(&step)) {
-        visit((*branch)->then_region);
-        visit((*branch)->else_region);
+        const Dims then_checks = checked_within((*branch)->then_region);
+        const Dims else_checks = checked_within((*branch)->else_region);
+        for (const Dim& d : then_checks)
+          if (contains(else_checks, d)) add(d);
       } else if (const auto* loop = std::get_if<std::shared_ptr<Loop>>(&step)) {
-        visit((*loop)->test);
-        visit((*loop)->body);
+        visit((*loop)->test);  // at least once, and before the body
+        checked_within((*loop)->body);
       } else {
         for_each_value(step, [&](ValueId v) { use(v); });
       }
     }
-    checked_.resize(outside);
+  }
+
+  // The checks at the end of the region, some of which may not be made.
+  Dims checked_within(const Region& region) {
+    const Dims before = checked_;
+    visit(region);
+    return std::exchange(checked_, before);
   }
 
   void use(ValueId v) {
@@ -54,51 +67,79 @@ class ChecksBeforeUses {
   }
 
   const Function& function_;
+  const std::function<bool(const Dim&)>& wanted_;
   Dims checked_;                             // before the current step
   std::vector<std::optional<Dims>> checks_;  // by value; empty for values that no step uses
 };
 
-bool share_a_symbol(const Dim& a, const Dim& b) {
-  const std::vector<Symbol> symbols = a.symbols();
-  return std::ranges::any_of(b.symbols(), [&](const Symbol& s) { return std::ranges::count(symbols, s) > 0; });
+// Removes the sizes that are at least as large as another one.
+void remove_implied(Dims& checks) {
+  Dims smallest;
+  for (const Dim& d : checks) {
+    if (std::ranges::any_of(smallest, [&](const Dim& s) { return provably_le(s, d); })) continue;
+    std::erase_if(smallest, [&](const Dim& s) { return provably_le(d, s); });
+    smallest.push_back(d);
+  }
+  checks = std::move(smallest);
 }
-
-// 1 if the size is at least 0, else 0.
-Dim is_natural(const Dim& size) { return min(max(size + Dim(1), 0), 1); }
 
 }  // namespace
 
+std::optional<int64_t> MemorySize::upper_bound() const {
+  if (std::ranges::any_of(checks, [](const Dim& d) { return provably_lt(d, 0); })) return 0;
+  const auto bound = bytes.upper_bound();
+  return bound ? std::optional(std::max<int64_t>(*bound, 0)) : std::nullopt;
+}
+
+std::optional<int64_t> MemorySize::at(const std::map<std::string, int64_t>& sizes) const {
+  for (const Dim& d : checks)
+    if (d.evaluate(sizes).value_or(0) < 0) return 0;
+  const auto number = bytes.evaluate(sizes);
+  return number ? std::optional(std::max<int64_t>(*number, 0)) : std::nullopt;
+}
+
+tensor::Expr MemorySize::is_used() const {
+  tensor::Expr all = tensor::literal(dtype::boolean, int64_t{1});
+  for (const Dim& d : checks) all = tensor::logical_and(all, tensor::Expr(0) <= tensor::Expr(d));
+  return all;
+}
+
+tensor::Expr MemorySize::expr() const {
+  const tensor::Expr natural = dlcc::provably_le(0, bytes) ? tensor::Expr(bytes) : tensor::Expr(max(bytes, 0));
+  return checks.empty() ? natural : tensor::select(is_used(), natural, tensor::Expr(0));
+}
+
+bool provably_le(const MemorySize& a, const MemorySize& b) {
+  const bool is_used_with = std::ranges::all_of(b.checks, [&](const Dim& needed) {
+    return std::ranges::any_of(a.checks, [&](const Dim& d) { return d == needed || provably_le(d, needed); });
+  });
+  return (is_used_with && (a.bytes == b.bytes || provably_le(a.bytes, b.bytes))) || a.upper_bound() == 0;
+}
+
 MemorySizes::MemorySizes(const Program& program, const Function& function)
-    : function_(function), largest_(program), checked_before_uses_(function.values.size()) {
+    : function_(function), largest_(program), checks_(function.values.size()) {
   for (const Dim& d : program.checked_sizes) checked_.assume_le(0, d);
   const bool is_program = &function == static_cast<const Function*>(&program);
-  const auto checks = ChecksBeforeUses(function).run(is_program ? Dims() : function.checked_sizes);
+  const std::function<bool(const Dim&)> may_be_negative = [&](const Dim& d) { return !is_natural(d, {}); };
+  auto checks = ChecksBeforeUses(function, may_be_negative).run(is_program ? Dims() : function.checked_sizes);
   for (size_t v = 0; v < checks.size(); ++v) {
-    if (!checks[v]) continue;
-    for (const Dim& d : *checks[v])
-      if (may_be_negative(d) && !contains(checked_before_uses_[v], d)) checked_before_uses_[v].push_back(d);
+    if (checks[v]) checks_[v] = std::move(*checks[v]);
+    remove_implied(checks_[v]);
   }
 }
 
-bool MemorySizes::may_be_negative(const Dim& d) const { return !provably_le(0, d) && !checked_.provably_le(0, d); }
-
-Shape MemorySizes::shape(ValueId v) const {
-  const Value& value = function_.values[static_cast<size_t>(v)];
-  Shape shape = value.shape;
-  const ValueId base = value.storage == Storage::view ? value.base : v;
-  for (Dim& d : shape) {
-    if (!may_be_negative(d)) continue;
-    const Dim whole = std::exchange(d, max(d, 0));
-    for (const Dim& checked : checked_before_uses_[static_cast<size_t>(base)])
-      if (!(checked == whole) && share_a_symbol(checked, whole)) d = d * is_natural(largest_(checked));
-  }
-  return shape;
+bool MemorySizes::is_natural(const Dim& d, const std::vector<Dim>& checks) const {
+  return provably_le(0, d) || checked_.provably_le(0, d) ||
+         std::ranges::any_of(checks, [&](const Dim& c) { return provably_le(c, d); });
 }
 
-Dim MemorySizes::bytes(ValueId v) const {
+MemorySize MemorySizes::operator()(ValueId v) const {
   const Value& value = function_.values[static_cast<size_t>(v)];
-  const Shape in_memory = shape(v);
-  return largest_(in_memory == value.shape ? value.bytes : bytes_of(value.type, in_memory));
+  Dims checks = checks_[static_cast<size_t>(value.storage == Storage::view ? value.base : v)];
+  for (const Dim& d : value.shape)
+    if (!is_natural(d, checks)) checks.push_back(d);
+  for (Dim& d : checks) d = largest_(d);
+  return {largest_(value.bytes), std::move(checks)};
 }
 
 bool may_be_negative(const Program& program, const Shape& shape) {

@@ -1,6 +1,14 @@
-// The sizes in memory of the values of a function, for which its arena is planned.
+// The memory that the values of a function take in its arena.
+//
+// A size such as h - 4, of the result of a window of 5 rows, may be negative, and the product of two such sizes
+// positive. The program checks such a size before it uses a value with it: before the run, or in the arm of a branch
+// that needs it. So a value takes memory only at sizes at which the checks before all of its uses succeed: a reshaped
+// (h - 4) * (w - 4) takes none at h = 1, w = 1.
 #pragma once
 
+#include <map>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "lower/largest_size.h"
@@ -9,27 +17,41 @@
 
 namespace dlcc::lower {
 
-// A size such as h - 5 may be negative, and the product of two such sizes positive. No step uses a value with a
-// negative size: the program, or an arm of a branch, checks the size before. So a value takes memory only for sizes at
-// which its uses are reached: a reshaped (h - 5) * (w - 5) has no memory at h = 1, w = 1.
+// A number of bytes that depends on the sizes that are known before the run: `bytes` where none of `checks` is negative,
+// else 0.
+struct MemorySize {
+  Dim bytes = 0;
+  std::vector<Dim> checks = {};
+
+  std::optional<int64_t> upper_bound() const;  // empty if there is none
+  // Empty if it does not fit int64.
+  std::optional<int64_t> at(const std::map<std::string, int64_t>& sizes) const;
+  // True where none of `checks` is negative.
+  tensor::Expr is_used() const;
+  tensor::Expr expr() const;
+  bool operator==(const MemorySize&) const = default;
+};
+
+// Whether the one is proved to be at most the other at all sizes.
+bool provably_le(const MemorySize&, const MemorySize&);
+
 class MemorySizes {
  public:
-  // The function must outlive this object, and its values must not change.
+  // Both must outlive this object, and the values must not change.
   MemorySizes(const Program&, const Function&);
 
-  // The shape of the value, where sizes that may be negative count as 0 unless the checks before its uses succeed.
-  Shape shape(ValueId) const;
-  // An upper bound of the value's bytes, over the symbols that the caller gives.
-  Dim bytes(ValueId) const;
+  // The memory of the value, for the largest data-dependent sizes. Its checks may be negative: sizes that are checked
+  // before all uses of the value, and its own ones.
+  MemorySize operator()(ValueId) const;
 
  private:
-  bool may_be_negative(const Dim&) const;
+  // Whether the size is not negative where the checks succeed.
+  bool is_natural(const Dim&, const std::vector<Dim>& checks) const;
 
   const Function& function_;
   LargestSizes largest_;
   Facts checked_;  // the sizes that the program checks before the run
-  // By value: sizes that the function checks before each use of the value, and that may be negative.
-  std::vector<std::vector<Dim>> checked_before_uses_;
+  std::vector<std::vector<Dim>> checks_;  // by value that is no view
 };
 
 // Whether a run of the program may reach steps where one of the sizes is negative.

@@ -276,20 +276,26 @@ void ProgramParser::arena() {
 }
 
 // block 2 = 4 * n bytes, align 64, above 0, 1
-// block 3 = the arena of @layer, align 64
+// block 3 = 4 * n * m - 16 * n bytes where 0 <= m - 4, align 64
+// block 4 = the arena of @layer, align 64
 void ProgramParser::block() {
   const Token where = peek();
   const auto index = static_cast<int64_t>(plan_ ? plan_->blocks.size() : 0);
   if (!plan_) fail(where, "expected 'arena' before the first block");
   number_in(index, index);
   expect("=");
-  StackedBlock b{.bytes = 0};
+  StackedBlock b;
   if (accept("the")) {
     expect("arena");
     expect("of");
     arenas_.emplace_back(plan_->blocks.size(), take());
   } else {
-    b.bytes = bytes();
+    b.size.bytes = bytes();
+    for (bool more = accept("where"); more; more = accept("and")) {
+      number_in(0, 0);
+      expect("<=");
+      b.size.checks.push_back(dim());
+    }
   }
   expect(",");
   expect("align");

@@ -126,13 +126,14 @@ class Planner {
       if (!is_planned(v)) continue;
       const Value& value = function.values[v];
       const LiveRange& range = timeline.ranges[v];
-      const Dim bytes = sizes.bytes(static_cast<ValueId>(v));
-      auto bound = bytes.upper_bound();
+      const MemorySize size = sizes(static_cast<ValueId>(v));
+      auto bound = size.upper_bound();
       if (bound && *bound > largest_bound) bound = std::nullopt;
       bounded_ &= bound.has_value();
       const LiveBuffer self{bound ? *bound : 0, range.first, range.last + 1, value.alignment};
-      const auto [it, fresh] = by_owner.emplace(in_place.owner(static_cast<ValueId>(v)), Chain{bytes, self});
-      if (!(it->second.bytes == bytes)) it->second.bytes = max(it->second.bytes, bytes);
+      const auto [it, fresh] = by_owner.emplace(in_place.owner(static_cast<ValueId>(v)), Chain{size, self});
+      // All values of a chain have equal bytes.
+      std::erase_if(it->second.size.checks, [&](const Dim& d) { return std::ranges::count(size.checks, d) == 0; });
       LiveBuffer& chain = it->second.buffer;
       chain.size = std::max(chain.size, self.size);
       chain.lower = std::min(chain.lower, self.lower);
@@ -157,7 +158,7 @@ class Planner {
     const bool is_stacked = callee.is_stacked();
     bounded_ &= !is_stacked;
     plan.arena_alignment = std::max(plan.arena_alignment, callee.arena_alignment);
-    chains_.push_back({is_stacked ? Dim(0) : Dim(callee.arena_bytes),
+    chains_.push_back({{is_stacked ? Dim(0) : Dim(callee.arena_bytes)},
                        {callee.arena_bytes, at, at + 1, callee.arena_alignment},
                        is_stacked ? call.function : -1});
     return static_cast<int>(chains_.size()) - 1;

@@ -15,13 +15,14 @@
 #include <string>
 #include <vector>
 
+#include "lower/memory_sizes.h"
 #include "lower/program.h"
 
 namespace dlcc::lower {
 
 // A part of a stacked arena: the memory of a temporary, of an in-place chain of temporaries, or of a workspace.
 struct StackedBlock {
-  Dim bytes;               // 0 if `function` is one
+  MemorySize size;         // no bytes if `function` is one
   int64_t alignment = 1;   // bytes
   std::vector<int> below;  // blocks at whose ends, or above, this one begins; all have smaller indices
   int function = -1;       // of a workspace of unknown size: the function, whose stacked arena is the size

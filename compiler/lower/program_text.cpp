@@ -173,12 +173,19 @@ class Printer {
     for (size_t b = 0; b < plan_->blocks.size(); ++b) block(b, depth);
   }
 
+  std::string bytes(const MemorySize& size) const {
+    std::string text = dim(size.bytes) + " bytes";
+    for (size_t k = 0; k < size.checks.size(); ++k)
+      text += fmt::format(" {} 0 <= {}", k == 0 ? "where" : "and", dim(size.checks[k]));
+    return text;
+  }
   // block 2 = 4 * n bytes, align 64, above 0, 1
-  // block 3 = the arena of @layer, align 64
+  // block 3 = 4 * n * m - 16 * n bytes where 0 <= m - 4, align 64
+  // block 4 = the arena of @layer, align 64
   void block(size_t index, int depth) {
     const StackedBlock& b = plan_->blocks[index];
     const std::string size =
-        b.function < 0 ? dim(b.bytes) + " bytes" : "the arena of " + tensor::quoted_name(functions_.at(b.function));
+        b.function < 0 ? bytes(b.size) : "the arena of " + tensor::quoted_name(functions_.at(b.function));
     const std::string above = b.below.empty() ? "" : fmt::format(", above {}", fmt::join(b.below, ", "));
     line(depth, fmt::format("block {} = {}, align {}{}", index, size, b.alignment, above));
   }

@@ -9,9 +9,9 @@ using tensor::Expr;
 
 namespace {
 
-// int64 arithmetic does not wrap if the sum of the magnitudes of its terms is less, and float64 represents every such
-// integer.
-constexpr double largest_magnitude = 4503599627370496.0;  // 2^52
+// int64 arithmetic does not wrap if the sum of the magnitudes of its terms is less, also if rounding makes the sum a
+// little smaller than it is.
+constexpr double largest_magnitude = 4611686018427387904.0;  // 2^62
 
 // An upper bound, in float64, of the absolute values of a dim and of its parts.
 struct Magnitude {

@@ -10,17 +10,17 @@ namespace dlcc::lower {
 
 namespace {
 
-int64_t bytes_at(const Dim& bytes, int function, const SizeSample& sample) {
+int64_t bytes_at(const MemorySize& size, int function, const SizeSample& sample) {
   constexpr int64_t beyond_any_arena = INT64_MAX / 4;
   if (function >= 0) return sample.arenas[static_cast<size_t>(function)];
-  return std::max<int64_t>(bytes.evaluate(sample.symbols).value_or(beyond_any_arena), 0);
+  return size.at(sample.symbols).value_or(beyond_any_arena);
 }
 
 std::vector<LiveBuffer> buffers_at(const std::vector<Chain>& chains, const SizeSample& sample) {
   std::vector<LiveBuffer> buffers;
   for (const Chain& chain : chains) {
     buffers.push_back(chain.buffer);
-    buffers.back().size = bytes_at(chain.bytes, chain.function, sample);
+    buffers.back().size = bytes_at(chain.size, chain.function, sample);
   }
   return buffers;
 }
@@ -34,7 +34,7 @@ StackedArena in_order_of(const Packing& packing, const std::vector<Chain>& chain
   StackedArena arena{.blocks = {}, .block_of = std::vector<int>(chains.size(), -1)};
   for (size_t k : order) {
     const Chain& chain = chains[k];
-    StackedBlock block{chain.bytes, chain.buffer.alignment, {}, chain.function};
+    StackedBlock block{chain.size, chain.buffer.alignment, {}, chain.function};
     std::vector<bool> implied(arena.blocks.size());  // below a block that is below this one
     for (size_t other = arena.blocks.size(); other-- > 0;) {
       const LiveBuffer& below = chains[order[other]].buffer;
@@ -61,7 +61,7 @@ BlockExtents extents_of(const std::vector<StackedBlock>& blocks, const SizeSampl
     int64_t offset = 0;
     for (int k : b.below) offset = std::max(offset, extents.end[static_cast<size_t>(k)]);
     extents.begin.push_back(round_up(offset, b.alignment));
-    extents.end.push_back(extents.begin.back() + bytes_at(b.bytes, b.function, sample));
+    extents.end.push_back(extents.begin.back() + bytes_at(b.size, b.function, sample));
     extents.bytes = std::max(extents.bytes, extents.end.back());
   }
   return extents;

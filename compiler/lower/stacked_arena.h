@@ -16,7 +16,7 @@ namespace dlcc::lower {
 
 // The memory of a temporary, of an in-place chain of temporaries of equal size, or of a workspace.
 struct Chain {
-  Dim bytes;          // an upper bound, over sizes known before the run; 0 if `function` is set
+  MemorySize size;    // no bytes if `function` is set
   LiveBuffer buffer;  // its size is the bound, if all chains have one
   int function = -1;  // of a workspace of unknown size: the callee, whose arena is stacked
 };

@@ -22,7 +22,6 @@ void ValueAddresses::lay_out() {
     if (value.storage == Storage::view) {
       check_view(v);
     } else if (value.storage == Storage::temporary && !aliases_) {
-      check_temporary(v);
       address_[v] = plan_.offsets[v];
     } else if (value.storage == Storage::temporary) {
       address_[v] = next;
@@ -60,7 +59,6 @@ void ValueAddresses::check_inside_base(ValueId v) const {
 void ValueAddresses::check_temporary(ValueId v) const {
   const Value& value = function_.values[v];
   const int64_t offset = plan_.offsets[v];
-  if (offset == -1) return;  // check_usable refuses its uses
   if (value.alignment < 1) fail("{} has alignment {}", label(v), value.alignment);
   if (offset < 0 || offset > plan_.arena_bytes - value.bytes.value())
     fail("{} at offset {} is outside the arena of {} bytes", label(v), offset, plan_.arena_bytes);
@@ -95,8 +93,10 @@ int64_t ValueAddresses::known_alignment(ValueId v) const {
 void ValueAddresses::check_usable(ValueId v, const std::string& where) const {
   if (v < 0 || v >= static_cast<ValueId>(function_.values.size())) fail("{}: there is no value {}", where, v);
   check_inside_base(v);
-  if (base_of(v).storage == Storage::temporary && !plan_.has_memory(base_id(v)))
-    fail("{}: {} has no offset in the arena", where, label(v));
+  if (base_of(v).storage != Storage::temporary) return;
+  const bool has_place = aliases_ ? plan_.has_memory(base_id(v)) : plan_.offsets[base_id(v)] != -1;
+  if (!has_place) fail("{}: {} has no offset in the arena", where, label(v));
+  if (!aliases_) check_temporary(base_id(v));
 }
 
 void ValueAddresses::check_writable(ValueId v, const std::string& where) const {

@@ -91,7 +91,7 @@ TEST_CASE("memory is planned for the upper bounds of data-dependent sizes") {
   CHECK(check_storage(program, plan) == "");
   CHECK(lay_out_arena(plan, {{"n", 10}}).arena_bytes >= 80 + 80);
   for (StackedBlock& block : plan.blocks)
-    if (block.bytes == Dim(8) * Dim::symbol(n)) block.bytes = Dim(7) * Dim::symbol(n);
+    if (block.size.bytes == Dim(8) * Dim::symbol(n)) block.size.bytes = Dim(7) * Dim::symbol(n);
   CHECK(check_storage(program, plan).find("its block") != std::string::npos);
 }
 

@@ -145,18 +145,18 @@ TEST_CASE("a value of an arm that has a negative size takes no memory") {
     CHECK(status_at(b.program, sizes) == tensor::Status::ok);
   }
   b.program.checked_sizes = {Dim::symbol(n) - Dim(5), Dim::symbol(m) - Dim(3)};
-  CHECK(MemorySizes(b.program, b.program).shape(first) == b.program.values[first].shape);
+  CHECK(MemorySizes(b.program, b.program)(first).checks.empty());
 }
 
 TEST_CASE("a value takes memory only where the checks before its uses succeed") {
   ProgramBuilder b;
   b.program.dims = unbounded;
   const ValueId x = b.input(1), rows = b.temporary(1), shared = b.temporary(1), y = b.output(1);
-  const Dim a = Dim::symbol(n) - Dim(99'999), c = Dim::symbol(m) - Dim(99'999);  // of windows, say
+  const Dim a = Dim::symbol(n) - Dim(9'999), c = Dim::symbol(m) - Dim(9'999);  // of windows, say
   auto resize = [&](ValueId v, const Shape& shape) {
     b.program.values[v].shape = shape, b.program.values[v].bytes = product(shape);
   };
-  resize(rows, {a * c, a * c});  // 10^20 at n = 1, m = 1
+  resize(rows, {a * c, a * c});  // 10^16 at n = 1, m = 1
   resize(shared, {a * c});
   auto branch = std::make_shared<Branch>();
   branch->condition = tensor::literal(dtype::boolean, int64_t{1});
@@ -167,14 +167,14 @@ TEST_CASE("a value takes memory only where the checks before its uses succeed") 
 
   const MemorySizes sizes(b.program, b.program);
   auto bytes_at = [&](ValueId v, int64_t n_size, int64_t m_size) {
-    return sizes.bytes(v).evaluate({{"n", n_size}, {"m", m_size}});
+    return sizes(v).at({{"n", n_size}, {"m", m_size}});
   };
   for (ValueId v : {rows, shared})
-    for (auto [n_size, m_size] : {std::pair<int64_t, int64_t>{1, 1}, {1, 200'000}, {99'999, 1}, {int64_t{1} << 39, 2}})
+    for (auto [n_size, m_size] : {std::pair<int64_t, int64_t>{1, 1}, {1, 200'000}, {9'999, 1}, {int64_t{1} << 39, 2}})
       CHECK(bytes_at(v, n_size, m_size) == 0);
-  CHECK(bytes_at(rows, 100'001, 100'002) == 36);
-  CHECK(bytes_at(shared, 99'999, 100'002) == 0);
-  for (auto [n_size, m_size] : {std::pair<int64_t, int64_t>{1, 1}, {1, 200'000}, {100'001, 100'002}}) {
+  CHECK(bytes_at(rows, 10'001, 10'002) == 36);
+  CHECK(bytes_at(shared, 9'999, 10'002) == 0);
+  for (auto [n_size, m_size] : {std::pair<int64_t, int64_t>{1, 1}, {1, 200'000}, {10'001, 10'002}}) {
     const std::map<std::string, int64_t> given = {{"n", n_size}, {"m", m_size}};
     check_entry(b.program, given);
     CHECK(status_at(b.program, given) == tensor::Status::ok);
@@ -183,13 +183,51 @@ TEST_CASE("a value takes memory only where the checks before its uses succeed") 
   SUBCASE("not if a use in the other arm is not after the checks") {
     branch->else_region.steps = {b.call({x}, {shared}), b.call({shared}, {y})};
     const MemorySizes other(b.program, b.program);
-    CHECK(other.bytes(rows).evaluate({{"n", 1}, {"m", 1}}) == 0);
-    CHECK(other.bytes(shared).evaluate({{"n", 1}, {"m", 1}}) == 99'998LL * 99'998);
+    CHECK(other(rows).at({{"n", 1}, {"m", 1}}) == 0);
+    CHECK(other(shared).at({{"n", 1}, {"m", 1}}) == 9'998LL * 9'998);
+  }
+  SUBCASE("not after a check of one arm, but after one of both") {
+    const ValueId later = b.temporary(1);
+    resize(later, {a * c});
+    b.program.body.steps.emplace_back(b.call({x}, {later}));
+    const std::map<std::string, int64_t> smallest = {{"n", 1}, {"m", 1}};
+    CHECK(MemorySizes(b.program, b.program)(later).at(smallest) == 9'998LL * 9'998);
+    branch->else_region.steps.insert(branch->else_region.steps.begin(), CheckSize{c});
+    CHECK(MemorySizes(b.program, b.program)(later).at(smallest) == 0);
+    branch->else_region.steps[0] = CheckSize{c + Dim(1)};
+    CHECK(MemorySizes(b.program, b.program)(later).at(smallest) == 9'998LL * 9'998);
+  }
+  SUBCASE("after the test of a loop, and not after its body") {
+    const ValueId inside = b.temporary(1), later = b.temporary(1);
+    for (ValueId v : {inside, later}) resize(v, {a * c});
+    auto loop = std::make_shared<Loop>();
+    loop->condition = tensor::literal(dtype::boolean, int64_t{0});
+    loop->test.steps = {CheckSize{a}};
+    loop->body.steps = {CheckSize{c}, b.call({x}, {inside})};
+    b.program.body.steps = {loop, b.call({x}, {later})};
+    const MemorySizes other(b.program, b.program);
+    CHECK(other(inside).checks == std::vector<Dim>{a, c, a * c});
+    CHECK(other(later).checks == std::vector<Dim>{a, a * c});
+  }
+  SUBCASE("bounds that refuse the checks") {
+    const Symbol small{"n", 1, 64};
+    b.program.dims[0].symbol = small;
+    for (Step& step : arm.steps)
+      if (auto* check = std::get_if<CheckSize>(&step); check && check->size == a)
+        check->size = Dim::symbol(small) - Dim(9'999);
+    CHECK(MemorySizes(b.program, b.program)(rows).upper_bound() == 0);
+  }
+  SUBCASE("a block has the memory of a value with fewer checks") {
+    const MemorySize all{100, {a, c}}, fewer{100, {a}};
+    CHECK(provably_le(all, fewer));
+    CHECK_FALSE(provably_le(fewer, all));
+    CHECK(provably_le(MemorySize{100, {a - Dim(3)}}, fewer));
+    CHECK_FALSE(provably_le(all, MemorySize{99, {a}}));
   }
   SUBCASE("a use through a view counts") {
     const ValueId part = b.view(shared, 0, 1);
     branch->else_region.steps = {b.call({x}, {part})};
-    CHECK(MemorySizes(b.program, b.program).bytes(shared).evaluate({{"n", 1}, {"m", 1}}) == 99'998LL * 99'998);
+    CHECK(MemorySizes(b.program, b.program)(shared).at({{"n", 1}, {"m", 1}}) == 9'998LL * 9'998);
   }
 }
 

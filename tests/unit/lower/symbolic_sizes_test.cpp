@@ -83,7 +83,7 @@ std::vector<Chain> random_chains(uint32_t seed) {
   for (int64_t k = 0; k < 12; ++k) {
     const int64_t bytes = 64 * static_cast<int64_t>(1 + random() % 9), lower = static_cast<int64_t>(random() % 12);
     const Dim size = random() % 2 == 0 ? Dim(bytes * 4096) : Dim(bytes) * Dim::symbol(n) * Dim::symbol(n);
-    chains.push_back({size, {0, lower, lower + 1 + static_cast<int64_t>(random() % 4), 64}});
+    chains.push_back({{size}, {0, lower, lower + 1 + static_cast<int64_t>(random() % 4), 64}});
   }
   return chains;
 }
@@ -148,7 +148,7 @@ class WrongPlans {
         });
       StoragePlan plan = good_;
       StackedBlock& block = part(plan, function).blocks[k];
-      block.function < 0 ? void(block.bytes = block.bytes - Dim(1)) : void(block.function = -1);
+      block.function < 0 ? void(block.size.bytes = block.size.bytes - Dim(1)) : void(block.function = -1);
       CHECK(check_storage(program_, plan) != "");
     }
     for (int b = 0; b < static_cast<int>(own.blocks.size()); ++b) {  // in the memory of another value

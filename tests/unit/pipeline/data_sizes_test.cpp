@@ -211,6 +211,53 @@ TEST_CASE("an arm that needs larger sizes takes no memory at others") {
   }
 }
 
+TEST_CASE("arms that check sizes, and functions that they call, are planned together") {
+  const std::string x = "%x: Tensor[(1, 1, h, w), float32]", image = "%x: Tensor[(1, 1, k, m), float32]";
+  const std::string flat = "reshape(nn.max_pool2d(%x, pool_size=[9000, 9000]), newshape=[-1])";
+  std::string chain = "let %z0 = nn.softmax(%x);\n";  // of a function that is not inlined
+  for (int k = 1; k < 9; ++k)
+    chain += "let %z" + std::to_string(k) + " = nn.softmax(tanh(%z" + std::to_string(k - 1) + "));\n";
+  const std::string programs[] = {
+      // values of two arms in one block
+      "def @main(" + x + R"(, %c: bool, %d: bool) {
+        if (%c) {
+          let %q = nn.softmax(tanh(reshape(nn.max_pool2d(%x, pool_size=[9, 9]), newshape=[-1])));
+          let %k = nn.max_pool2d(%x, pool_size=[11, 12]);
+          sum(nn.softmax(tanh(%q))) + sum(%k)
+        } else { 1f }
+      })",
+      // the result of a branch
+      "def @main(" + x + ", %c: bool, %d: bool) {\n let %r = if (%c) { " + flat +
+          " } else { reshape(%x, newshape=[-1]) };\n sum(nn.softmax(%r))\n}",
+      // checks of both arms
+      "def @main(" + x + ", %c: bool, %d: bool) {\n if (%c) {\n let %r = if (%d) { nn.softmax(" + flat +
+          ") } else { tanh(" + flat + ") };\n sum(nn.softmax(%r))\n } else { 1f }\n}",
+      // a function that checks its result in each arm
+      "def @f(" + image + ", %d: bool) {\n" + chain + R"(
+        if (%d) { nn.softmax(reshape(nn.max_pool2d(%z8, pool_size=[5, 5]), newshape=[-1])) }
+        else { nn.softmax(tanh(reshape(nn.max_pool2d(%z8, pool_size=[5, 5]), newshape=[-1]))) }
+      }
+      def @main()" +
+          x + R"(, %c: bool, %d: bool) {
+        if (%c) { sum(@f(%x, %d)) + sum(@f(tanh(%x), %d)) } else { 1f }
+      })",
+      // a function that uses its input only after a check
+      "def @f(" + image + ", %d: bool) {\n" + chain + R"(
+        if (%d) { sum(nn.softmax(nn.max_pool2d(%z8, pool_size=[30, 1]))) } else { 1f }
+      }
+      def @main()" +
+          x + R"(, %c: bool, %d: bool) {
+        if (%c) {
+          let %y = nn.softmax(nn.max_pool2d(%x, pool_size=[3, 1]));
+          @f(%y, %d) + @f(nn.softmax(tanh(%y)), %d)
+        } else { 2f }
+      })",
+  };
+  for (const std::string& program : programs)
+    for (int64_t h : {1, 7, 13})
+      check_engines(program, {{dtype::f32, {1, 1, h, h}}, {dtype::boolean, {}}, {dtype::boolean, {}}});
+}
+
 TEST_CASE("an arm that needs larger data-dependent sizes takes no memory at others") {
   check_engines(R"(def @main(%x: Tensor[(h, 3), float32], %c: bool) {
     let %found = argwhere(%x);
