@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "lower/largest_size.h"
-#include "lower/memory_sizes.h"
 #include "lower/walk.h"
 #include "shape/typical_sizes.h"
 #include "tensor/simplify.h"
@@ -96,33 +95,40 @@ bool is_size(const Dim& d, const std::map<std::string, int64_t>& symbols) {
   return is_small(d, symbols) && *d.evaluate(symbols) >= 0;
 }
 
-// Whether no value is too large.
-bool fits(const Program& program, const std::map<std::string, int64_t>& given) {
-  const auto symbols = with_largest_data_sizes(program, given);
+}  // namespace
+
+AdmittedSizes::AdmittedSizes(const Program& program) : program_(program) {
+  for_each_function(program, [&](const Function& f) { memory_.emplace_back(program, f); });
+}
+
+bool AdmittedSizes::fits(const std::map<std::string, int64_t>& given) const {
+  const auto symbols = with_largest_data_sizes(program_, given);
   bool all = true;
-  for_each_function(program, [&](const Function& f) {
-    const MemorySizes sizes(program, f);
+  size_t next = 0;
+  for_each_function(program_, [&](const Function& f) {
+    const MemorySizes& memory = memory_[next++];
     for (size_t v = 0; v < f.values.size() && all; ++v) {
-      const MemorySize size = sizes(static_cast<ValueId>(v));
       const Shape& shape = f.values[v].shape;
-      const bool is_used = std::ranges::all_of(size.checks, [&](const Dim& d) { return d.evaluate(symbols) >= 0; });
-      all = !is_used ||
+      all = !memory.is_used(static_cast<ValueId>(v), symbols) ||
             (std::ranges::all_of(shape, [&](const Dim& d) { return is_small(d, symbols); }) &&
-             is_small(product(shape), symbols) && size.at(symbols).value_or(INT64_MAX) <= program.largest_object);
+             is_small(product(shape), symbols) &&
+             storage_bytes(f.values[v].type, *product(shape).evaluate(symbols)) <= program_.largest_object);
     }
   });
   return all;
 }
 
-}  // namespace
-
-tensor::Status status_at(const Program& program, const std::map<std::string, int64_t>& symbols) {
-  const bool all_sizes = std::ranges::all_of(program.checked_sizes, [&](const Dim& d) { return is_size(d, symbols); });
-  if (!all_sizes || !fits(program, symbols)) return tensor::Status::dimension_out_of_range;
-  const Instantiation at(program, symbols);
-  for (const Require& r : program.requirements)
+tensor::Status AdmittedSizes::status_at(const std::map<std::string, int64_t>& symbols) const {
+  const bool all_sizes = std::ranges::all_of(program_.checked_sizes, [&](const Dim& d) { return is_size(d, symbols); });
+  if (!all_sizes || !fits(symbols)) return tensor::Status::dimension_out_of_range;
+  const Instantiation at(program_, symbols);
+  for (const Require& r : program_.requirements)
     if (tensor::constant_integer(at.expr(r.condition)) == 0) return r.status;
   return tensor::Status::ok;
+}
+
+tensor::Status status_at(const Program& program, const std::map<std::string, int64_t>& symbols) {
+  return AdmittedSizes(program).status_at(symbols);
 }
 
 Program instantiate(const Program& program, const std::map<std::string, int64_t>& symbols) {
@@ -139,6 +145,7 @@ Program instantiate(const Program& program, const std::map<std::string, int64_t>
 }
 
 std::map<std::string, int64_t> typical_sizes(const Program& program, double scale) {
+  const AdmittedSizes admitted(program);
   for (int64_t divisor = 1;; divisor *= 2) {  // sizes that do not fit are halved
     std::map<std::string, int64_t> sizes;
     bool smallest = true;
@@ -149,7 +156,7 @@ std::map<std::string, int64_t> typical_sizes(const Program& program, double scal
     };
     for (const InputDim& d : program.dims) choose(d.symbol, d.typical > 0 ? d.typical / d.multiple : typical_size);
     for (const Symbol& s : program.input_sizes) choose(s, typical_size);
-    if (smallest || fits(program, sizes)) return sizes;
+    if (smallest || admitted.fits(sizes)) return sizes;
   }
 }
 

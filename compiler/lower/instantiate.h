@@ -3,12 +3,27 @@
 
 #include <map>
 #include <string>
+#include <vector>
 
+#include "lower/memory_sizes.h"
 #include "lower/program.h"
 
 namespace dlcc::lower {
 
-// The status of a run's check of these sizes; ok if they are allowed.
+// The sizes at which a program runs.
+class AdmittedSizes {
+ public:
+  explicit AdmittedSizes(const Program&);  // the program must outlive this object
+
+  // The status of a run's check of these sizes; ok if they are allowed.
+  tensor::Status status_at(const std::map<std::string, int64_t>& symbols) const;
+  // Whether no value that a step uses is too large.
+  bool fits(const std::map<std::string, int64_t>& symbols) const;
+
+ private:
+  const Program& program_;
+  std::vector<MemorySizes> memory_;  // of the program, then of its functions
+};
 tensor::Status status_at(const Program&, const std::map<std::string, int64_t>& symbols);
 
 // The program at these values of its symbols: all symbols of `dims` and `input_sizes`, and optionally symbols of

@@ -13,6 +13,13 @@ using Dims = std::vector<Dim>;
 
 bool contains(const Dims& list, const Dim& d) { return std::ranges::count(list, d) > 0; }
 
+// Whether a is at most b because they differ by a number: a general proof takes long, and there are many pairs of
+// checks.
+bool is_at_most(const Dim& a, const Dim& b) {
+  const auto difference = (b - a).constant();
+  return difference && *difference >= 0;
+}
+
 // Collects, for each value that is no view, the sizes that are checked before each use of it and of its views.
 class ChecksBeforeUses {
  public:
@@ -76,8 +83,8 @@ class ChecksBeforeUses {
 void remove_implied(Dims& checks) {
   Dims smallest;
   for (const Dim& d : checks) {
-    if (std::ranges::any_of(smallest, [&](const Dim& s) { return provably_le(s, d); })) continue;
-    std::erase_if(smallest, [&](const Dim& s) { return provably_le(d, s); });
+    if (std::ranges::any_of(smallest, [&](const Dim& s) { return is_at_most(s, d); })) continue;
+    std::erase_if(smallest, [&](const Dim& s) { return is_at_most(d, s); });
     smallest.push_back(d);
   }
   checks = std::move(smallest);
@@ -111,7 +118,7 @@ tensor::Expr MemorySize::expr() const {
 
 bool provably_le(const MemorySize& a, const MemorySize& b) {
   const bool is_used_with = std::ranges::all_of(b.checks, [&](const Dim& needed) {
-    return std::ranges::any_of(a.checks, [&](const Dim& d) { return d == needed || provably_le(d, needed); });
+    return std::ranges::any_of(a.checks, [&](const Dim& d) { return is_at_most(d, needed); });
   });
   return (is_used_with && (a.bytes == b.bytes || provably_le(a.bytes, b.bytes))) || a.upper_bound() == 0;
 }
@@ -130,12 +137,23 @@ MemorySizes::MemorySizes(const Program& program, const Function& function)
 
 bool MemorySizes::is_natural(const Dim& d, const std::vector<Dim>& checks) const {
   return provably_le(0, d) || checked_.provably_le(0, d) ||
-         std::ranges::any_of(checks, [&](const Dim& c) { return provably_le(c, d); });
+         std::ranges::any_of(checks, [&](const Dim& c) { return is_at_most(c, d); });
+}
+
+const std::vector<Dim>& MemorySizes::checks_of(ValueId v) const {
+  const Value& value = function_.values[static_cast<size_t>(v)];
+  return checks_[static_cast<size_t>(value.storage == Storage::view ? value.base : v)];
+}
+
+bool MemorySizes::is_used(ValueId v, const std::map<std::string, int64_t>& symbols) const {
+  auto is_natural = [&](const Dim& d) { return d.evaluate(symbols).value_or(0) >= 0; };
+  return std::ranges::all_of(function_.values[static_cast<size_t>(v)].shape, is_natural) &&
+         std::ranges::all_of(checks_of(v), is_natural);
 }
 
 MemorySize MemorySizes::operator()(ValueId v) const {
   const Value& value = function_.values[static_cast<size_t>(v)];
-  Dims checks = checks_[static_cast<size_t>(value.storage == Storage::view ? value.base : v)];
+  Dims checks = checks_of(v);
   for (const Dim& d : value.shape)
     if (!is_natural(d, checks)) checks.push_back(d);
   for (Dim& d : checks) d = largest_(d);

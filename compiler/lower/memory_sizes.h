@@ -43,10 +43,14 @@ class MemorySizes {
   // The memory of the value, for the largest data-dependent sizes. Its checks may be negative: sizes that are checked
   // before all uses of the value, and its own ones.
   MemorySize operator()(ValueId) const;
+  // Whether the value may be used at these values of all symbols.
+  bool is_used(ValueId, const std::map<std::string, int64_t>& symbols) const;
 
  private:
   // Whether the size is not negative where the checks succeed.
   bool is_natural(const Dim&, const std::vector<Dim>& checks) const;
+
+  const std::vector<Dim>& checks_of(ValueId) const;
 
   const Function& function_;
   LargestSizes largest_;

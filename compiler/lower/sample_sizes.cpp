@@ -109,6 +109,7 @@ void add_possible_sizes(const Program& program, std::vector<Sizes>& samples) {
   constexpr std::array<int64_t, 12> elements = {2, 1, 3, -1, 4, 0, 6, 8, 5, 12, 16, -2};
   constexpr size_t tries = 64, most = 4;
   const std::vector<Sizes> given(samples.begin(), samples.begin() + 2);
+  const AdmittedSizes admitted(program);
   size_t found = 0, draw = 0;
   for (size_t t = 0; t < tries && found < most; ++t) {
     Sizes sizes = given[t % given.size()];
@@ -118,7 +119,7 @@ void add_possible_sizes(const Program& program, std::vector<Sizes>& samples) {
     };
     const bool possible =
         run_entry(program, sizes, [&](const Read& read) { return element(read.result->type); }) == tensor::Status::ok &&
-        status_at(program, sizes) == tensor::Status::ok && !std::ranges::count(samples, sizes);
+        admitted.status_at(sizes) == tensor::Status::ok && !std::ranges::count(samples, sizes);
     if (!possible) continue;
     samples.push_back(std::move(sizes));
     ++found;
