@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <charconv>
+#include <map>
 
 #include "driver/report/arena_map.h"
 #include "lower/steps.h"
+#include "pipeline/at_sizes.h"
 
 namespace dlcc::driver {
 
@@ -32,8 +34,16 @@ std::string text_of(const lower::StepCost& step) {
   return fmt::format("step {}, {} ({})", step.number, step.kernel, step.node);
 }
 
+// The model at its largest sizes, which are bounded.
+Planned at_largest_sizes(const Planned& planned) {
+  std::map<std::string, int64_t> largest;
+  for (const Symbol& s : lower::entry_symbols(planned.program)) largest[s.name] = s.high;
+  return at_sizes(planned, largest);
+}
+
 // The step at the peak of the arena, and the largest buffers that are live there.
-std::vector<std::string> arena_details(const Planned& planned) {
+std::vector<std::string> arena_details(const Planned& at_any_sizes) {
+  const Planned planned = at_largest_sizes(at_any_sizes);
   const ArenaMap map = arena_map(planned.program, planned.plan);
   std::vector<std::string> details;
   for (const lower::StepCost& step : lower::step_costs(planned.program)) {
@@ -93,7 +103,8 @@ bool check_memory_limits(const MemoryLimits& limits, const Planned& planned, con
   };
   if (limits.ram && !i.arena_bytes)
     fail("--max-ram: the size of the arena depends on the sizes of a run", {},
-         "--bound gives each size a bound, and the arena a constant size");
+         "--dim h=1..64 gives the size 'h' a bound, --bound a data-dependent one; with all bounds the arena is "
+         "constant");
   else if (limits.ram && *i.arena_bytes + i.stack_bytes > *limits.ram)
     fail(fmt::format("the model needs {} bytes of RAM, and --max-ram allows {}: {} of arena, {} of stack",
                      *i.arena_bytes + i.stack_bytes, *limits.ram, *i.arena_bytes, i.stack_bytes),

@@ -5,6 +5,7 @@
 #include <llvm/IR/Module.h>
 #include <llvm/TargetParser/Triple.h>
 
+#include <algorithm>
 #include <bit>
 #include <limits>
 
@@ -328,7 +329,7 @@ void KernelEmitter::emit_allocate(const Allocate& x) {
 
 // ---- interface -------------------------------------------------------------------------------------------
 
-bool forks(const Kernel& kernel, int threads) {
+static bool forks(const Kernel& kernel, int threads) {
   bool result = false;
   for_each_stmt(kernel.body, [&](const Stmt& s) {
     const For* loop = as<For>(s);
@@ -337,14 +338,21 @@ bool forks(const Kernel& kernel, int threads) {
   return result && threads > 1;
 }
 
-llvm::Function* declare_kernel(llvm::Module& module, const std::string& symbol, const Kernel& kernel, int threads) {
+bool forks(const lower::KernelVariants& kernel, int threads) {
+  return std::ranges::any_of(kernel.variants, [&](const Kernel& variant) { return forks(variant, threads); });
+}
+
+llvm::Function* declare_kernel(llvm::Module& module, const std::string& symbol, const lower::KernelVariants& variants,
+                               int threads) {
   llvm::LLVMContext& context = module.getContext();
+  const Kernel& kernel = variants.variants[0];
   auto* pointer = llvm::PointerType::getUnqual(context);
   std::vector<llvm::Type*> params(kernel.params.size(), pointer);
   for (const Var& v : kernel.scalars) params.push_back(type_of_scalar(context, v->type));
-  if (forks(kernel, threads)) params.push_back(pointer);
+  if (forks(variants, threads)) params.push_back(pointer);
+  const bool has_status = std::ranges::any_of(variants.variants, [](const Kernel& k) { return can_fail(k); });
   auto* result =
-      can_fail(kernel) ? static_cast<llvm::Type*>(llvm::Type::getInt32Ty(context)) : llvm::Type::getVoidTy(context);
+      has_status ? static_cast<llvm::Type*>(llvm::Type::getInt32Ty(context)) : llvm::Type::getVoidTy(context);
   auto* function = llvm::Function::Create(llvm::FunctionType::get(result, params, false),
                                           llvm::GlobalValue::ExternalLinkage, symbol, module);
   function->setVisibility(llvm::GlobalValue::HiddenVisibility);

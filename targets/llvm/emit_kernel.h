@@ -27,11 +27,12 @@ class DebugInfo;
 // The type of scalars: i1 for bool, i8 for 4-bit types, integers for floats of less than 32 bits (their bit patterns).
 llvm::Type* type_of_scalar(llvm::LLVMContext&, DType);
 
-bool forks(const tensor::Kernel&, int threads);  // contains a parallel loop, and threads > 1
+// Whether a variant of the kernel contains a parallel loop, and threads > 1.
+bool forks(const lower::KernelVariants&, int threads);
 
-// Declares the kernel's function: a pointer per parameter, the scalar parameters, a pointer to the dlcc_executor if it
-// forks, and an int32 status as its result if the kernel can fail.
-llvm::Function* declare_kernel(llvm::Module&, const std::string& symbol, const tensor::Kernel&, int threads);
+// Declares the function of a variant: a pointer per parameter, the scalar parameters, a pointer to the dlcc_executor if
+// a variant forks, and an int32 status as its result if a variant can fail. All variants have the same type.
+llvm::Function* declare_kernel(llvm::Module&, const std::string& symbol, const lower::KernelVariants&, int threads);
 
 // assume_aligned_stack: all functions of the module assume a stack that is aligned for their local buffers, so that
 // they need no frame pointer. align_stack: the function aligns the stack; for functions that are called from outside.

@@ -40,16 +40,13 @@ class EntryEmitter {
   void emit() {
     llvm::Type *pointer = b_.getPtrTy(), *i32 = b_.getInt32Ty(), *size = size_type();
     if (is_dynamic()) sizes_function_ = emit_sizes_function(module_, parts_, cpu_, debug_);
-    std::vector<llvm::Function*> run_functions;
-    for (size_t l = 0; l < parts_.target.levels.size(); ++l)
-      run_functions.push_back(emit_run_function(
-          module_, parts_, l, prefix_ + "_run_" + level_suffix(parts_.target.levels[l]), cpu_, debug_));
+    llvm::Function* run_steps = emit_run_function(module_, parts_, prefix_ + "_run_steps", cpu_, debug_);
     llvm::Function* choice = define_level_choice(module_, prefix_ + "_cpu_level", parts_.target);
 
     llvm::Function* run_ctx =
         function(prefix_ + "_run_ctx", llvm::FunctionType::get(i32, {pointer, pointer, pointer, size, pointer}, false));
     emit_checks(run_ctx);
-    emit_dispatch(run_ctx, choice, run_functions);
+    emit_run(run_ctx, choice, run_steps);
 
     llvm::Function* run =
         function(prefix_ + "_run", llvm::FunctionType::get(i32, {pointer, pointer, pointer, size}, false));
@@ -253,26 +250,18 @@ class EntryEmitter {
     return b_.CreateICmpNE(low, b_.getInt64(0));
   }
 
-  void emit_dispatch(llvm::Function* run, llvm::Function* choice, const std::vector<llvm::Function*>& run_functions) {
-    auto call = [&](llvm::Function* run_function) {
-      std::vector<Value*> arguments = {run->getArg(0), run->getArg(1), run->getArg(2), run->getArg(4)};
-      if (is_dynamic()) arguments.push_back(sizes_);
-      Value* status = b_.CreateCall(run_function, arguments);
-      if (is_dynamic() && data_decide_shapes()) store_actual_shapes(run, status);
-      b_.CreateRet(status);
-    };
-    if (!choice) return call(run_functions.front());
-    Value* level = b_.CreateCall(choice);
-    auto* none = llvm::BasicBlock::Create(module_.getContext(), "unsupported", run);
-    auto* branch = b_.CreateSwitch(level, none);
-    for (size_t l = 0; l < run_functions.size(); ++l) {
-      auto* block = llvm::BasicBlock::Create(module_.getContext(), "level", run);
-      branch->addCase(b_.getInt32(static_cast<uint32_t>(l)), block);
-      b_.SetInsertPoint(block);
-      call(run_functions[l]);
+  // Calls the run function with the level of the CPU, which `choice` returns: -1 if the CPU supports none.
+  void emit_run(llvm::Function* run, llvm::Function* choice, llvm::Function* run_steps) {
+    std::vector<Value*> arguments = {run->getArg(0), run->getArg(1), run->getArg(2), run->getArg(4)};
+    if (is_dynamic()) arguments.push_back(sizes_);
+    if (choice) {
+      Value* level = b_.CreateCall(choice);
+      check(run, b_.CreateICmpSLT(level, b_.getInt32(0)), Status::unsupported_cpu);
+      if (parts_.target.levels.size() > 1) arguments.push_back(level);
     }
-    b_.SetInsertPoint(none);
-    b_.CreateRet(b_.getInt32(static_cast<uint32_t>(Status::unsupported_cpu)));
+    Value* status = b_.CreateCall(run_steps, arguments);
+    if (is_dynamic() && data_decide_shapes()) store_actual_shapes(run, status);
+    b_.CreateRet(status);
   }
 
   llvm::Module& module_;
@@ -304,8 +293,8 @@ std::string kernel_symbol(const ModelParts& parts, size_t kernel, const CodeLeve
   return fmt::format("{}_k{}_{}{}", parts.interface.prefix, kernel, name, level_suffix(level));
 }
 
-std::string function_symbol(const ModelParts& parts, size_t function, size_t level) {
-  return fmt::format("{}_f{}_{}", parts.interface.prefix, function, level_suffix(parts.target.levels[level]));
+std::string function_symbol(const ModelParts& parts, size_t function) {
+  return fmt::format("{}_f{}", parts.interface.prefix, function);
 }
 
 Value* load_member(llvm::IRBuilder<>& b, llvm::Type* type, Value* context, ContextMember member) {

@@ -44,8 +44,8 @@ struct ModelParts {
 // "P_k3_x86_64_v4"; with -g "P_k3_conv2d_relu_x86_64_v4", so that profilers name the kernel.
 std::string kernel_symbol(const ModelParts&, size_t kernel, const CodeLevel&);
 
-// "P_f3_x86_64_v4": the function of the program at a CPU level.
-std::string function_symbol(const ModelParts&, size_t function, size_t level);
+// "P_f3": the function of the program.
+std::string function_symbol(const ModelParts&, size_t function);
 
 // The object's global symbols.
 std::vector<std::string> exported_symbols(const emit::Interface&);

@@ -20,25 +20,26 @@ namespace {
 class RunFunctionEmitter {
  public:
   // `function`: of the program, or -1 for the program itself.
-  RunFunctionEmitter(llvm::Module& module, const ModelParts& parts, int function, size_t level,
-                     const std::string& symbol, const llvm::MCSubtargetInfo& cpu, DebugInfo* debug)
+  RunFunctionEmitter(llvm::Module& module, const ModelParts& parts, int function, const std::string& symbol,
+                     const llvm::MCSubtargetInfo& cpu, DebugInfo* debug)
       : module_(module),
         parts_(parts),
         index_(function),
         source_(function < 0 ? parts.program : parts.program.functions[static_cast<size_t>(function)]),
         plan_(function < 0 ? parts.plan : parts.plan.functions[static_cast<size_t>(function)]),
-        level_(level),
         cpu_(cpu),
         sizes_(parts),
         b_(module.getContext()),
         step_(lower::first_step(parts.program, function)) {
     const size_t tensors = is_called() ? source_.inputs.size() + source_.outputs.size() : 2;
     std::vector<llvm::Type*> params(tensors + (is_dynamic() ? 3 : 2), b_.getPtrTy());
+    if (parts_.target.levels.size() > 1) params.push_back(b_.getInt32Ty());
     auto* type = llvm::FunctionType::get(b_.getInt32Ty(), params, false);
     function_ = llvm::Function::Create(type, llvm::GlobalValue::InternalLinkage, symbol, module_);
     arena_ = function_->getArg(static_cast<unsigned>(tensors));
     context_ = function_->getArg(static_cast<unsigned>(tensors) + 1);
     if (is_dynamic()) sizes_array_ = function_->getArg(static_cast<unsigned>(tensors) + 2);
+    if (parts_.target.levels.size() > 1) level_ = function_->getArg(static_cast<unsigned>(params.size()) - 1);
     function_->setDoesNotThrow();
     function_->addFnAttr(llvm::Attribute::NoInline);
     align_stack(*function_);
@@ -96,11 +97,11 @@ class RunFunctionEmitter {
   // The context's executor, else the runtime's thread pool; null when no kernel forks.
   Value* find_executor() {
     bool wanted = false;
-    auto note = [&](const tensor::Kernel& kernel) { wanted |= forks(kernel, parts_.program.threads); };
+    auto note = [&](const lower::KernelVariants& kernel) { wanted |= forks(kernel, parts_.program.threads); };
     if (is_called())
       lower::for_each_call(source_.body, [&](const lower::Invoke& x) { note(kernel_of(x)); });
     else
-      for (const lower::KernelVariants& k : parts_.program.kernels) note(k.variants[level_]);
+      for (const lower::KernelVariants& k : parts_.program.kernels) note(k);
     if (!wanted) return nullptr;
     Value* given = find_in_context(ContextMember::executor, "given");
     auto *default_block = block("default"), *after = block("executor"), *before = b_.GetInsertBlock();
@@ -161,28 +162,41 @@ class RunFunctionEmitter {
       sizes_.store(b_, scalars_.at(scalar), sizes_array_, sizes_.data_size(static_cast<size_t>(size - sizes.begin())));
   }
 
-  const tensor::Kernel& kernel_of(const lower::Invoke& x) const {
-    return parts_.program.kernels[static_cast<size_t>(x.kernel)].variants[level_];
+  const lower::KernelVariants& kernel_of(const lower::Invoke& x) const {
+    return parts_.program.kernels[static_cast<size_t>(x.kernel)];
+  }
+
+  llvm::Function* declared(size_t kernel, size_t level) {
+    const std::string symbol = kernel_symbol(parts_, kernel, parts_.target.levels[level]);
+    llvm::Function* known = module_.getFunction(symbol);
+    return known ? known : declare_kernel(module_, symbol, parts_.program.kernels[kernel], parts_.program.threads);
+  }
+
+  // The address of the kernel's code for the CPU's level.
+  Value* code_of(size_t kernel) {
+    Value* code = declared(kernel, 0);
+    for (size_t level = 1; level < parts_.target.levels.size(); ++level)
+      if (level_of_kernel(parts_.program, parts_.target, kernel, level) == level)
+        code = b_.CreateSelect(b_.CreateICmpUGE(level_, b_.getInt32(static_cast<uint32_t>(level))),
+                               declared(kernel, level), code);
+    return code;
   }
 
   void emit_invoke(const lower::Invoke& x) {
-    const tensor::Kernel& kernel = kernel_of(x);
-    std::string symbol = kernel_symbol(
-        parts_, static_cast<size_t>(x.kernel),
-        parts_.target.levels[level_of_kernel(parts_.program, parts_.target, static_cast<size_t>(x.kernel), level_)]);
-    llvm::Function* callee = module_.getFunction(symbol);
-    if (!callee) callee = declare_kernel(module_, symbol, kernel, parts_.program.threads);
-    DLCC_CHECK(x.operands.size() == kernel.params.size(), "{} operands for {} parameters of {}", x.operands.size(),
-               kernel.params.size(), kernel.name);
+    const lower::KernelVariants& kernel = kernel_of(x);
+    const tensor::Kernel& any = kernel.variants[0];
+    DLCC_CHECK(x.operands.size() == any.params.size(), "{} operands for {} parameters of {}", x.operands.size(),
+               any.params.size(), kernel.name);
     std::vector<Value*> operands;
     for (lower::ValueId id : x.operands) operands.push_back(address(id));
     for (const tensor::Expr& e : x.scalars) operands.push_back(scalar(e));
     if (forks(kernel, parts_.program.threads)) operands.push_back(executor_);
     emit_profile(1, x.node);
-    Value* status = b_.CreateCall(callee, operands);
+    llvm::FunctionType* type = declared(static_cast<size_t>(x.kernel), 0)->getFunctionType();
+    Value* status = b_.CreateCall(type, code_of(static_cast<size_t>(x.kernel)), operands);
     emit_profile(2, x.node);
     ++step_;
-    if (callee->getReturnType()->isIntegerTy()) fail_unless(b_.CreateICmpEQ(status, b_.getInt32(0)), status);
+    if (type->getReturnType()->isIntegerTy()) fail_unless(b_.CreateICmpEQ(status, b_.getInt32(0)), status);
   }
 
   // CALLEE(operands..., results..., workspace, context, sizes). The callee finds what its kernels need in the context.
@@ -194,7 +208,8 @@ class RunFunctionEmitter {
     arguments.push_back(workspace < 0 ? llvm::ConstantPointerNull::get(b_.getPtrTy()) : in_arena(workspace));
     arguments.push_back(context_);
     if (is_dynamic()) arguments.push_back(sizes_array_);
-    llvm::Function* callee = module_.getFunction(function_symbol(parts_, static_cast<size_t>(x.function), level_));
+    if (level_) arguments.push_back(level_);
+    llvm::Function* callee = module_.getFunction(function_symbol(parts_, static_cast<size_t>(x.function)));
     emit_profile(1, x.node);
     Value* status = b_.CreateCall(callee, arguments);
     emit_profile(2, x.node);
@@ -362,7 +377,6 @@ class RunFunctionEmitter {
   const int index_;  // of the function; -1: the program
   const lower::Function& source_;
   const lower::FunctionPlan& plan_;
-  size_t level_;
   const llvm::MCSubtargetInfo& cpu_;
   SizesArray sizes_;
   llvm::IRBuilder<> b_;
@@ -370,6 +384,7 @@ class RunFunctionEmitter {
   llvm::Function* function_;
   Value *arena_ = nullptr, *context_ = nullptr;
   Value* sizes_array_ = nullptr;  // of a model with symbolic sizes
+  Value* level_ = nullptr;        // the index of the CPU's level, an int32; null for a target with one level
   llvm::BasicBlock* failed_ = nullptr;
   llvm::PHINode* status_ = nullptr;
   Value *profiler_ = nullptr, *executor_ = nullptr;
@@ -380,11 +395,11 @@ class RunFunctionEmitter {
 
 }  // namespace
 
-llvm::Function* emit_run_function(llvm::Module& module, const ModelParts& parts, size_t level,
-                                  const std::string& symbol, const llvm::MCSubtargetInfo& cpu, DebugInfo* debug) {
+llvm::Function* emit_run_function(llvm::Module& module, const ModelParts& parts, const std::string& symbol,
+                                  const llvm::MCSubtargetInfo& cpu, DebugInfo* debug) {
   for (size_t k = 0; k < parts.program.functions.size(); ++k)
-    RunFunctionEmitter(module, parts, static_cast<int>(k), level, function_symbol(parts, k, level), cpu, debug).emit();
-  return RunFunctionEmitter(module, parts, -1, level, symbol, cpu, debug).emit();
+    RunFunctionEmitter(module, parts, static_cast<int>(k), function_symbol(parts, k), cpu, debug).emit();
+  return RunFunctionEmitter(module, parts, -1, symbol, cpu, debug).emit();
 }
 
 }  // namespace dlcc::targets

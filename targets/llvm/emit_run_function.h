@@ -1,4 +1,4 @@
-// The run function of one CPU level, and the functions that it calls: control flow, kernel calls and copies.
+// The run function and the functions that it calls: control flow, kernel calls and copies.
 #pragma once
 
 #include <llvm/IR/Module.h>
@@ -9,11 +9,12 @@
 
 namespace dlcc::targets {
 
-// Defines `int32 SYMBOL(inputs, outputs, arena, context)`, which does not check its arguments. For a model with
-// symbolic sizes, the fifth parameter is the array of emit_sizes.h. Defines the program's functions before it, as
-// `int32 P_f3_LEVEL(operands..., results..., arena, context[, sizes])`. `cpu` is the CPU of the generated code. `debug`
-// is null without -g.
-llvm::Function* emit_run_function(llvm::Module&, const ModelParts&, size_t level, const std::string& symbol,
+// Defines `int32 SYMBOL(inputs, outputs, arena, context[, sizes][, level])`, which does not check its arguments.
+// `sizes` is the array of emit_sizes.h, for a model with symbolic sizes; `level` is the index of the CPU's level, an
+// int32, for a target with several: it selects the code of each kernel. Defines the program's functions before it, as
+// `int32 P_f3(operands..., results..., arena, context[, sizes][, level])`. `cpu` is the CPU of the generated code.
+// `debug` is null without -g.
+llvm::Function* emit_run_function(llvm::Module&, const ModelParts&, const std::string& symbol,
                                   const llvm::MCSubtargetInfo& cpu, DebugInfo* debug);
 
 }  // namespace dlcc::targets

@@ -430,6 +430,11 @@ expect_status 1 "${limited[@]}" --max-flash 32768
 grep -q 'bytes of flash, and --max-flash allows 32768' err.txt || fail "--max-flash: $(cat err.txt)"
 grep -q "18560 bytes of weights: step 4, .*'conv3'" err.txt || fail "--max-flash names no step: $(cat err.txt)"
 [ ! -e limited.o ] && [ ! -e limited.h ] || fail "an object above the limits was written"
+printf 'def @main(%%x: Tensor[(h, 16), float32]) { nn.softmax(tanh(nn.softmax(%%x))) }\n' > rows.rly
+expect_status 1 rows.rly -o rows.o --max-ram 16 --dim h=1..20
+grep -q '1280 bytes: float32 (20, ' err.txt || fail "--max-ram does not name a buffer at the largest size: $(cat err.txt)"
+expect_status 1 rows.rly -o rows.o --max-ram 16
+grep -q -- '--dim h=1..64' err.txt || fail "--max-ram does not say how an arena gets a constant size: $(cat err.txt)"
 expect_status 0 "${limited[@]}" --max-ram 64K --max-flash 1M
 arena=$(sed -n 's/#define LIMITED_ARENA_BYTES \([0-9]*\)u.*/\1/p' limited.h)
 expect_status 1 "${limited[@]}" --max-ram "$((arena + 1))"
