@@ -20,7 +20,7 @@ bool is_at_most(const Dim& a, const Dim& b) {
   return difference && *difference >= 0;
 }
 
-// Collects, for each value that is no view, the sizes that are checked before each use of it and of its views.
+// Collects, for each value, the sizes that are checked before each use of it and of its views.
 class ChecksBeforeUses {
  public:
   // `wanted`: whether a check is collected.
@@ -66,7 +66,8 @@ class ChecksBeforeUses {
 
   void use(ValueId v) {
     const Value& value = function_.values[static_cast<size_t>(v)];
-    std::optional<Dims>& checks = checks_[static_cast<size_t>(value.storage == Storage::view ? value.base : v)];
+    if (value.storage == Storage::view) use(value.base);
+    std::optional<Dims>& checks = checks_[static_cast<size_t>(v)];
     if (!checks)
       checks = checked_;
     else
@@ -140,20 +141,15 @@ bool MemorySizes::is_natural(const Dim& d, const std::vector<Dim>& checks) const
          std::ranges::any_of(checks, [&](const Dim& c) { return is_at_most(c, d); });
 }
 
-const std::vector<Dim>& MemorySizes::checks_of(ValueId v) const {
-  const Value& value = function_.values[static_cast<size_t>(v)];
-  return checks_[static_cast<size_t>(value.storage == Storage::view ? value.base : v)];
-}
-
 bool MemorySizes::is_used(ValueId v, const std::map<std::string, int64_t>& symbols) const {
   auto is_natural = [&](const Dim& d) { return d.evaluate(symbols).value_or(0) >= 0; };
   return std::ranges::all_of(function_.values[static_cast<size_t>(v)].shape, is_natural) &&
-         std::ranges::all_of(checks_of(v), is_natural);
+         std::ranges::all_of(checks_[static_cast<size_t>(v)], is_natural);
 }
 
 MemorySize MemorySizes::operator()(ValueId v) const {
   const Value& value = function_.values[static_cast<size_t>(v)];
-  Dims checks = checks_of(v);
+  Dims checks = checks_[static_cast<size_t>(v)];
   for (const Dim& d : value.shape)
     if (!is_natural(d, checks)) checks.push_back(d);
   for (Dim& d : checks) d = largest_(d);

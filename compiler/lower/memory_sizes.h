@@ -17,8 +17,8 @@
 
 namespace dlcc::lower {
 
-// A number of bytes that depends on the sizes that are known before the run: `bytes` where none of `checks` is negative,
-// else 0.
+// A number of bytes that depends on the sizes that are known before the run: `bytes` where none of `checks` is
+// negative, else 0.
 struct MemorySize {
   Dim bytes = 0;
   std::vector<Dim> checks = {};
@@ -50,12 +50,10 @@ class MemorySizes {
   // Whether the size is not negative where the checks succeed.
   bool is_natural(const Dim&, const std::vector<Dim>& checks) const;
 
-  const std::vector<Dim>& checks_of(ValueId) const;
-
   const Function& function_;
   LargestSizes largest_;
-  Facts checked_;  // the sizes that the program checks before the run
-  std::vector<std::vector<Dim>> checks_;  // by value that is no view
+  Facts checked_;                         // the sizes that the program checks before the run
+  std::vector<std::vector<Dim>> checks_;  // by value
 };
 
 // Whether a run of the program may reach steps where one of the sizes is negative.

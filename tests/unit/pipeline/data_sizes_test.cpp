@@ -227,8 +227,20 @@ TEST_CASE("arms that check sizes, and functions that they call, are planned toge
         } else { 1f }
       })",
       // the result of a branch
-      "def @main(" + x + ", %c: bool, %d: bool) {\n let %r = if (%c) { " + flat +
-          " } else { reshape(%x, newshape=[-1]) };\n sum(nn.softmax(%r))\n}",
+      "def @main(" + x + R"(, %c: bool, %d: bool) {
+        let %r = if (%c) {
+          let %p = reshape(nn.max_pool2d(%x, pool_size=[2000, 2000]), newshape=[-1, 1]);
+          reshape(%p * reshape(%p, newshape=[1, -1]), newshape=[-1])
+        } else { reshape(%x, newshape=[-1]) };
+        sum(nn.softmax(%r))
+      })",
+      // a function whose input has no elements at some sizes
+      "def @f(" + image + ") {\n" + chain + "%z8\n}\ndef @main(" + x + R"(, %c: bool, %d: bool) {
+        if (%c) {
+          let %y = nn.max_pool2d(%x, pool_size=[5, 5]);
+          sum(@f(tanh(%y))) + sum(@f(nn.softmax(tanh(%y))))
+        } else { 1f }
+      })",
       // checks of both arms
       "def @main(" + x + ", %c: bool, %d: bool) {\n if (%c) {\n let %r = if (%d) { nn.softmax(" + flat +
           ") } else { tanh(" + flat + ") };\n sum(nn.softmax(%r))\n } else { 1f }\n}",
