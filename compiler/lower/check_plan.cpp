@@ -421,13 +421,10 @@ void check_all_sizes(const Program& program, const StoragePlan& plan) {
   for (const auto& sizes : sample_sizes(program)) {
     if (admitted.status_at(sizes) != tensor::Status::ok) continue;
     const Program at = instantiate(program, sizes);
-    size_t next = 0;
-    for_each_plan(at, plan, [&](const Function& f, const FunctionPlan& own) {
-      const AliasAnalysis& of_function = aliases[next++];
-      const bool is_program = next == 1;
-      if (is_program || admits(program.functions[next - 2], sizes))
-        Checker(at, f, own, plan.functions, &of_function, sizes).run();
-    });
+    Checker(at, at, plan, plan.functions, &aliases[0], sizes).run();
+    for (size_t k = 0; k < at.functions.size(); ++k)
+      if (admits(program.functions[k], sizes))
+        Checker(at, at.functions[k], plan.functions[k], plan.functions, &aliases[k + 1], sizes).run();
   }
 }
 

@@ -24,6 +24,7 @@ class AdmittedSizes {
   const Program& program_;
   std::vector<MemorySizes> memory_;  // of the program, then of its functions
 };
+// The same for one check of a program.
 tensor::Status status_at(const Program&, const std::map<std::string, int64_t>& symbols);
 
 // The program at these values of its symbols: all symbols of `dims` and `input_sizes`, and optionally symbols of

@@ -347,7 +347,8 @@ Lowerer::Operand Lowerer::define_sizes(const Binding& b, const relay::DefineSize
 }
 
 Dim Lowerer::bound_where_checked(const Dim& most, const std::vector<Dim>& checked) const {
-  // Only a product of negative sizes exceeds the bound where they are checked.
+  // The product of two negative sizes is positive. Sums of sizes are smaller where a check fails than where it
+  // succeeds.
   const bool has_product = std::ranges::any_of(most.terms(), [](const Dim::Term& t) { return t.atoms.size() > 1; });
   if (!has_product || !may_be_negative(program_, {most})) return most;
   Dim bound = most;

@@ -4,6 +4,7 @@
 #include <functional>
 #include <utility>
 
+#include "lower/size_conditions.h"
 #include "lower/walk.h"
 
 namespace dlcc::lower {
@@ -19,6 +20,16 @@ bool is_at_most(const Dim& a, const Dim& b) {
   const auto difference = (b - a).constant();
   return difference && *difference >= 0;
 }
+
+// The sizes that the program checks before the run, as facts.
+Facts checked_before_run(const Program& program) {
+  Facts facts;
+  for (const Dim& d : program.checked_sizes) facts.assume_le(0, d);
+  return facts;
+}
+
+// Whether the size is not negative in any run.
+bool is_natural(const Dim& d, const Facts& checked) { return provably_le(0, d) || checked.provably_le(0, d); }
 
 // Collects, for each value, the sizes that are checked before each use of it and of its views.
 class ChecksBeforeUses {
@@ -108,7 +119,12 @@ std::optional<int64_t> MemorySize::at(const std::map<std::string, int64_t>& size
 
 tensor::Expr MemorySize::is_used() const {
   tensor::Expr all = tensor::literal(dtype::boolean, int64_t{1});
-  for (const Dim& d : checks) all = tensor::logical_and(all, tensor::Expr(0) <= tensor::Expr(d));
+  for (const Dim& d : checks) {
+    tensor::Expr is_negative = tensor::Expr(d) < tensor::Expr(0);  // unless its computation wraps
+    for (const tensor::Expr& condition : conditions_without_wrapping(d))
+      is_negative = tensor::logical_and(condition, is_negative);
+    all = tensor::logical_and(all, tensor::logical_not(is_negative));
+  }
   return all;
 }
 
@@ -125,20 +141,14 @@ bool provably_le(const MemorySize& a, const MemorySize& b) {
 }
 
 MemorySizes::MemorySizes(const Program& program, const Function& function)
-    : function_(function), largest_(program), checks_(function.values.size()) {
-  for (const Dim& d : program.checked_sizes) checked_.assume_le(0, d);
+    : function_(function), largest_(program), checked_(checked_before_run(program)), checks_(function.values.size()) {
   const bool is_program = &function == static_cast<const Function*>(&program);
-  const std::function<bool(const Dim&)> may_be_negative = [&](const Dim& d) { return !is_natural(d, {}); };
+  const std::function<bool(const Dim&)> may_be_negative = [&](const Dim& d) { return !is_natural(d, checked_); };
   auto checks = ChecksBeforeUses(function, may_be_negative).run(is_program ? Dims() : function.checked_sizes);
   for (size_t v = 0; v < checks.size(); ++v) {
     if (checks[v]) checks_[v] = std::move(*checks[v]);
     remove_implied(checks_[v]);
   }
-}
-
-bool MemorySizes::is_natural(const Dim& d, const std::vector<Dim>& checks) const {
-  return provably_le(0, d) || checked_.provably_le(0, d) ||
-         std::ranges::any_of(checks, [&](const Dim& c) { return is_at_most(c, d); });
 }
 
 bool MemorySizes::is_used(ValueId v, const std::map<std::string, int64_t>& symbols) const {
@@ -151,15 +161,15 @@ MemorySize MemorySizes::operator()(ValueId v) const {
   const Value& value = function_.values[static_cast<size_t>(v)];
   Dims checks = checks_[static_cast<size_t>(v)];
   for (const Dim& d : value.shape)
-    if (!is_natural(d, checks)) checks.push_back(d);
+    if (!is_natural(d, checked_) && std::ranges::none_of(checks, [&](const Dim& c) { return is_at_most(c, d); }))
+      checks.push_back(d);
   for (Dim& d : checks) d = largest_(d);
   return {largest_(value.bytes), std::move(checks)};
 }
 
 bool may_be_negative(const Program& program, const Shape& shape) {
-  Facts checked;
-  for (const Dim& d : program.checked_sizes) checked.assume_le(0, d);
-  return std::ranges::any_of(shape, [&](const Dim& d) { return !provably_le(0, d) && !checked.provably_le(0, d); });
+  const Facts checked = checked_before_run(program);
+  return !std::ranges::all_of(shape, [&](const Dim& d) { return is_natural(d, checked); });
 }
 
 }  // namespace dlcc::lower

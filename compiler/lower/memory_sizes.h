@@ -47,9 +47,6 @@ class MemorySizes {
   bool is_used(ValueId, const std::map<std::string, int64_t>& symbols) const;
 
  private:
-  // Whether the size is not negative where the checks succeed.
-  bool is_natural(const Dim&, const std::vector<Dim>& checks) const;
-
   const Function& function_;
   LargestSizes largest_;
   Facts checked_;                         // the sizes that the program checks before the run

@@ -53,7 +53,7 @@ Magnitude magnitude(const Dim& d, std::vector<Magnitude>& operands) {
 
 }  // namespace
 
-std::vector<Expr> conditions_of_small_size(const Dim& size, int64_t limit) {
+std::vector<Expr> conditions_without_wrapping(const Dim& size) {
   std::vector<Magnitude> bounds;
   const Magnitude whole = magnitude(size, bounds);
   bounds.push_back(whole);
@@ -61,6 +61,11 @@ std::vector<Expr> conditions_of_small_size(const Dim& size, int64_t limit) {
   for (const Magnitude& bound : bounds)
     if (bound.most > largest_magnitude)
       conditions.push_back(bound.value <= tensor::literal(dtype::f64, largest_magnitude));
+  return conditions;
+}
+
+std::vector<Expr> conditions_of_small_size(const Dim& size, int64_t limit) {
+  std::vector<Expr> conditions = conditions_without_wrapping(size);
   const auto upper = size.upper_bound();
   if (!upper || *upper > limit) conditions.push_back(Expr(size) <= Expr(limit));
   return conditions;

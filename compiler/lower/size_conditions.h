@@ -8,8 +8,11 @@
 
 namespace dlcc::lower {
 
-// Hold together if and only if the size is at most `limit` and int64 represents it and its parts. Refuses some sizes of
-// which only a part, such as h * h in h * h - 6 * h + 9, has a magnitude above 2^62.
+// Hold together only if int64 represents the size and its parts. Each part, such as h * h in h * h - 6 * h + 9, must
+// have a magnitude of at most 2^62, also where the size itself is small.
+std::vector<tensor::Expr> conditions_without_wrapping(const Dim&);
+
+// Hold together if and only if the size is at most `limit` and its computation does not wrap.
 std::vector<tensor::Expr> conditions_of_small_size(const Dim&, int64_t limit);
 
 // The same for a size in [0, 2^40].

@@ -1,0 +1,92 @@
+// The memory that values take at sizes at which steps use them, and at others.
+#include <doctest/doctest.h>
+
+#include "lower/instantiate.h"
+#include "lower/memory_sizes.h"
+#include "program_builder.h"
+#include "symbolic_program.h"
+
+using namespace dlcc;
+using namespace dlcc::lower;
+
+TEST_CASE("a value takes memory only where the checks before its uses succeed") {
+  ProgramBuilder b;
+  b.program.dims = unbounded;
+  const ValueId x = b.input(1), rows = b.temporary(1), shared = b.temporary(1), y = b.output(1);
+  const Dim a = Dim::symbol(n) - Dim(9'999), c = Dim::symbol(m) - Dim(9'999);  // of windows, say
+  auto resize = [&](ValueId v, const Shape& shape) {
+    b.program.values[v].shape = shape, b.program.values[v].bytes = product(shape);
+  };
+  resize(rows, {a * c, a * c});  // 10^16 at n = 1, m = 1
+  resize(shared, {a * c});
+  auto branch = std::make_shared<Branch>();
+  branch->condition = tensor::literal(dtype::boolean, int64_t{1});
+  Region& arm = branch->then_region;
+  arm.steps = {CheckSize{a}, CheckSize{c}, b.call({x}, {rows}), b.call({rows}, {shared}), b.call({shared}, {y})};
+  branch->else_region.steps = {b.call({x}, {y})};
+  b.program.body.steps.emplace_back(branch);
+
+  const MemorySizes sizes(b.program, b.program);
+  auto bytes_at = [&](ValueId v, int64_t n_size, int64_t m_size) {
+    return sizes(v).at({{"n", n_size}, {"m", m_size}});
+  };
+  for (ValueId v : {rows, shared})
+    for (auto [n_size, m_size] : {std::pair<int64_t, int64_t>{1, 1}, {1, 200'000}, {9'999, 1}, {int64_t{1} << 39, 2}})
+      CHECK(bytes_at(v, n_size, m_size) == 0);
+  CHECK(bytes_at(rows, 10'001, 10'002) == 36);
+  CHECK(bytes_at(shared, 9'999, 10'002) == 0);
+  for (auto [n_size, m_size] : {std::pair<int64_t, int64_t>{1, 1}, {1, 200'000}, {10'001, 10'002}})
+    CHECK(status_at(b.program, {{"n", n_size}, {"m", m_size}}) == tensor::Status::ok);
+
+  SUBCASE("not if a use in the other arm is not after the checks") {
+    branch->else_region.steps = {b.call({x}, {shared}), b.call({shared}, {y})};
+    const MemorySizes other(b.program, b.program);
+    CHECK(other(rows).at({{"n", 1}, {"m", 1}}) == 0);
+    CHECK(other(shared).at({{"n", 1}, {"m", 1}}) == 9'998LL * 9'998);
+  }
+  SUBCASE("not after a check of one arm, but after one of both") {
+    const ValueId later = b.temporary(1);
+    resize(later, {a * c});
+    b.program.body.steps.emplace_back(b.call({x}, {later}));
+    const std::map<std::string, int64_t> smallest = {{"n", 1}, {"m", 1}};
+    CHECK(MemorySizes(b.program, b.program)(later).at(smallest) == 9'998LL * 9'998);
+    branch->else_region.steps.insert(branch->else_region.steps.begin(), CheckSize{c});
+    CHECK(MemorySizes(b.program, b.program)(later).at(smallest) == 0);
+    branch->else_region.steps[0] = CheckSize{c + Dim(1)};
+    CHECK(MemorySizes(b.program, b.program)(later).at(smallest) == 9'998LL * 9'998);
+  }
+  SUBCASE("after the test of a loop, and not after its body") {
+    const ValueId inside = b.temporary(1), later = b.temporary(1);
+    for (ValueId v : {inside, later}) resize(v, {a * c});
+    auto loop = std::make_shared<Loop>();
+    loop->condition = tensor::literal(dtype::boolean, int64_t{0});
+    loop->test.steps = {CheckSize{a}};
+    loop->body.steps = {CheckSize{c}, b.call({x}, {inside})};
+    b.program.body.steps = {loop, b.call({x}, {later})};
+    const MemorySizes other(b.program, b.program);
+    CHECK(other(inside).checks == std::vector<Dim>{a, c, a * c});
+    CHECK(other(later).checks == std::vector<Dim>{a, a * c});
+  }
+  SUBCASE("bounds that refuse the checks") {
+    const Symbol small{"n", 1, 64};
+    b.program.dims[0].symbol = small;
+    for (Step& step : arm.steps)
+      if (auto* check = std::get_if<CheckSize>(&step); check && check->size == a)
+        check->size = Dim::symbol(small) - Dim(9'999);
+    CHECK(MemorySizes(b.program, b.program)(rows).upper_bound() == 0);
+  }
+  SUBCASE("a use through a view counts") {
+    const ValueId part = b.view(shared, 0, 1);
+    branch->else_region.steps = {b.call({x}, {part})};
+    CHECK(MemorySizes(b.program, b.program)(shared).at({{"n", 1}, {"m", 1}}) == 9'998LL * 9'998);
+  }
+}
+
+TEST_CASE("a block has the memory of a value with fewer checks") {
+  const Dim a = Dim::symbol(n) - Dim(9), c = Dim::symbol(m) - Dim(9);
+  const MemorySize all{100, {a, c}}, fewer{100, {a}};
+  CHECK(provably_le(all, fewer));
+  CHECK_FALSE(provably_le(fewer, all));
+  CHECK(provably_le(MemorySize{100, {a - Dim(3)}}, fewer));
+  CHECK_FALSE(provably_le(all, MemorySize{99, {a}}));
+}
