@@ -66,6 +66,13 @@ bool is_sum_of_products(const Stage& stage) {
 
 }  // namespace
 
+bool is_in_any_order(const Reduction& r) {
+  if (reducer_kind(r) != ReducerKind::other) return true;
+  if (r.combined.size() != 1) return false;
+  const Expr a = r.left[0], b = r.right[0];
+  return structurally_equal(r.combined[0], select(b > a, b, a));
+}
+
 bool reads_at_own_index(const Stage& stage, const BufferNode* buffer) {
   for (const Expr& value : stage.values)
     for (const Load& l : loads_of(value)) {
@@ -244,12 +251,13 @@ std::optional<Contraction> find_contraction(const TensorFunction& f, const std::
       if (f.params[k] == l.buffer) return static_cast<bool>(constant[k]);
     return false;
   };
-  // The N axis occurs in the weights only. If neither operand is constant, the weights are the operand with the last
-  // such axis.
+  // The N axis is one of the weights' indices, and occurs in the data as the index of groups at most. If neither
+  // operand is constant, the weights are the operand with the last such axis.
   auto last_own_axis = [&](const Load& own, const Load& other) {
     int last = -1;
     for (size_t k = 0; k < stage.axes.size(); ++k)
-      if (uses(own, stage.axes[k].var) && !uses(other, stage.axes[k].var)) last = static_cast<int>(k);
+      if (const Var& v = stage.axes[k].var; n_per_group(other, v) != 1 && dimension_along(own, v).value_or(-1) >= 0)
+        last = static_cast<int>(k);
     return last;
   };
   bool b_is_weights = is_constant(a) != is_constant(b) ? is_constant(b) : last_own_axis(b, a) >= last_own_axis(a, b);
@@ -276,6 +284,9 @@ int channel_axis(const TensorFunction& f, const std::vector<bool>& constant, int
   auto c = find_contraction(f, constant);
   if (!c) return -1;
   const auto& axes = f.stages[0].axes;
+  // In a product of run-time matrices, vectors along the innermost axis need no blocks.
+  const auto weights = std::ranges::find(f.params, c->weights.buffer) - f.params.begin();
+  if (!constant[static_cast<size_t>(weights)] && !axes.empty() && uses(c->weights, axes.back().var)) return -1;
   for (size_t k = 0; k + 1 < axes.size(); ++k)
     if (uses(c->weights, axes[k].var) && n_per_group(c->data, axes[k].var) % block == 0 &&
         axes[k].extent.constant().value_or(0) >= std::max<int64_t>(block / 2, 1))

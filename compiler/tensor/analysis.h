@@ -32,6 +32,9 @@ bool is_concatenation(const TensorFunction&);
 // Whether some stage has a body of statements.
 bool has_body(const TensorFunction&);
 
+// Whether the reduction may be evaluated in any order (tensor/ir.h).
+bool is_in_any_order(const Reduction&);
+
 // Whether the stage computes the whole of its only result from values, without a body and without requirements.
 bool is_plain(const Stage&);
 
@@ -54,7 +57,10 @@ struct Contraction {
   int stage;     // the index of the contraction in the function's stages
   int epilogue;  // the index of the elementwise stage after it, or -1
   Load data;     // the factor without the N axis: its elements are broadcast to vectors
-  Load weights;  // the factor with the N axis, along which vectors are loaded; the constant factor if exactly one is
+  // The factor with the N axis, along which vectors are loaded: the constant factor if exactly one is; else that with
+  // the innermost axis that is an index of one factor alone. The columns of an image are not, if taps are added to
+  // them.
+  Load weights;
 };
 
 // The contraction of a function that consists of a contraction and at most one further stage, which reads the sums at
@@ -68,7 +74,8 @@ int64_t n_per_group(const Load& data, const Var& axis);
 
 // The position of the axis of a contraction's result to store in blocks of `block` elements, such as the channels of an
 // image; -1 if there is none. The axis occurs in the weights. It does not occur in the data, unless as the index of
-// groups of whole blocks. It is not the innermost axis of the result, and its extent is at least half a block.
+// groups of whole blocks. It is not the innermost axis of the result, and its extent is at least half a block. If no
+// factor is constant and the innermost axis of the result occurs in the weights, as in a matrix product, there is none.
 int channel_axis(const TensorFunction&, const std::vector<bool>& constant, int64_t block);
 
 // A function split in two: a contraction with its epilogue, and a reduction with its epilogue. Only the reduction reads

@@ -49,6 +49,10 @@ Reducer sum_of(DType type) { return named_reducer(ReducerKind::sum, type); }
 Reducer product_of(DType type) { return named_reducer(ReducerKind::product, type); }
 Reducer max_of(DType type) { return named_reducer(is_bool(type) ? ReducerKind::any : ReducerKind::max, type); }
 Reducer min_of(DType type) { return named_reducer(is_bool(type) ? ReducerKind::all : ReducerKind::min, type); }
+Reducer max_number_of(DType type) {
+  const Var a = make_var("a", type), b = make_var("b", type);
+  return {{a}, {b}, {select(Expr(b) > Expr(a), b, a)}, {lowest(type)}};
+}
 Reducer arg_max_of(DType value, DType index, bool last) {
   return arg_reducer(value, index, last, BinaryOp::gt, lowest(value));
 }
@@ -167,6 +171,12 @@ TensorFunction Definition::finish() {
 // ---- scalar functions
 
 Expr exp(Expr a) { return unary(UnaryOp::exp, std::move(a)); }
+// The bounds let expand_math take one factor for the power of two. The upper one is 1, because the minimum with 0
+// becomes two instructions.
+Expr exp_of_nonpositive(Expr x) {
+  const Expr least = literal(x.type(), x.type() == dtype::f64 ? -708.0 : -87.0);
+  return select(x < least, literal(x.type(), 0.0), exp(max(min(x, literal(x.type(), 1.0)), least)));
+}
 Expr log(Expr a) { return unary(UnaryOp::log, std::move(a)); }
 Expr sqrt(Expr a) { return unary(UnaryOp::sqrt, std::move(a)); }
 Expr expm1(Expr a) { return unary(UnaryOp::expm1, std::move(a)); }

@@ -17,9 +17,10 @@
 //     -1. `>>` is arithmetic for signed types.
 //   * Floats are IEEE 754, rounded to nearest even, with subnormals, infinities and NaN. Operations are not contracted
 //     or reassociated, with three exceptions. A `sum` or `product` reduction of floats may be evaluated in any order
-//     and grouping, and with fused multiply-adds. A `max` or `min` reduction may be evaluated in any order, which
-//     decides only the sign of a zero and which of several NaNs is the result. A convolution with constant weights may
-//     be computed by Winograd's algorithm (Lavin and Gray, 2016), which is equal in exact arithmetic.
+//     and grouping, and with fused multiply-adds. A `max` or `min` reduction, or that of the largest number,
+//     select(b > a, b, a), may be evaluated in any order, which decides only the sign of a zero and which of several
+//     NaNs is the result. A convolution with constant weights may be computed by Winograd's algorithm (Lavin and Gray,
+//     2016), which is equal in exact arithmetic.
 //   * float16 and bfloat16 are storage types: a load is followed by a cast to float32, arithmetic is in float32, and a
 //     cast before the store rounds. Floats of at most 8 bits and integers of 2 and 4 bits occur in loads, selects,
 //     stores and casts only.
@@ -273,9 +274,11 @@ struct Stage {
   std::vector<Axis> axes;       // one per dimension of the results
   std::vector<Dim> origin;      // the first index of the box, one per axis; empty: all zero
   std::optional<Reduction> reduction;
-  std::vector<Expr> values;               // one per result
-  std::vector<Requirement> requirements;  // checked at each point of `axes` before its value is computed
-  Stmt body = nullptr;                    // null: an index expression
+  std::vector<Expr> values;  // one per result
+  // Checked at each point of `axes` before its value is computed; one that depends on no axis also if there is no
+  // point.
+  std::vector<Requirement> requirements;
+  Stmt body = nullptr;  // null: an index expression
 };
 
 struct TensorFunction {

@@ -82,6 +82,7 @@ class Simplifier {
   std::optional<Range> compute_range(const Expr& e);
   std::optional<Range> range(const Linear& l);
   std::optional<Range> range_of_binary(const Binary& x);
+  std::optional<int64_t> bound_of_extremum(const Binary& x, bool upper);
 
   bool assume(const Expr& condition, bool holds);
   std::optional<Context> enter(const Expr& condition, bool holds);

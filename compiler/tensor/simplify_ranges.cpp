@@ -79,6 +79,22 @@ std::optional<Range> Simplifier::compute_range(const Expr& e) {
                     e->v);
 }
 
+// One bound of a minimum or maximum. An operand without bounds, as in max(min(x, 9), 0), leaves those of the others: a
+// minimum is at most each operand, a maximum at least.
+std::optional<int64_t> Simplifier::bound_of_extremum(const Binary& x, bool upper) {
+  auto bound_of = [&](const Expr& e) -> std::optional<int64_t> {
+    const Binary* inner = as<Binary>(e);
+    if (inner && (inner->op == BinaryOp::min || inner->op == BinaryOp::max)) return bound_of_extremum(*inner, upper);
+    const auto r = range(e);
+    return r ? std::optional(upper ? r->high : r->low) : std::nullopt;
+  };
+  const auto a = bound_of(x.a), b = bound_of(x.b);
+  const bool is_min = x.op == BinaryOp::min;
+  if (a && b) return is_min ? std::min(*a, *b) : std::max(*a, *b);
+  if (is_min != upper) return std::nullopt;
+  return a ? a : b;
+}
+
 std::optional<Range> Simplifier::range_of_binary(const Binary& x) {
   switch (x.op) {
     case BinaryOp::add:
@@ -121,10 +137,9 @@ std::optional<Range> Simplifier::range_of_binary(const Binary& x) {
     }
     case BinaryOp::min:
     case BinaryOp::max: {
-      auto a = range(x.a), b = range(x.b);
-      if (!a || !b) return std::nullopt;
-      if (x.op == BinaryOp::min) return Range{std::min(a->low, b->low), std::min(a->high, b->high)};
-      return Range{std::max(a->low, b->low), std::max(a->high, b->high)};
+      const auto low = bound_of_extremum(x, false), high = bound_of_extremum(x, true);
+      if (!low || !high) return std::nullopt;
+      return Range{*low, *high};
     }
     case BinaryOp::bit_and: {
       auto a = range(x.a), b = range(x.b);

@@ -1,4 +1,5 @@
-// nn.softmax and nn.log_softmax along one axis. The maximum is subtracted first, so that no finite element overflows.
+// nn.softmax and nn.log_softmax along one axis. The maximum is subtracted first, so that no finite element overflows. A
+// NaN need not be the maximum to become a NaN in the total, and with it in all of the row.
 #include "relay/op_support/reductions.h"
 #include "relay/op_support/type_checks.h"
 
@@ -30,16 +31,16 @@ TensorFunction define(const SoftmaxAttrs& a, const Operands& in, bool logarithm)
   };
 
   Tensor largest =
-      d.reduce("largest", kept, tensor::max_of(type), extent, [&](Index i, Index r) { return x(along(i, r)); });
+      d.reduce("largest", kept, tensor::max_number_of(type), extent, [&](Index i, Index r) { return x(along(i, r)); });
   auto shifted = [&](Index i) { return x(i) - largest(row(i)); };
   if (logarithm) {
     Tensor total = d.reduce("total", kept, tensor::sum_of(type), extent,
-                            [&](Index i, Index r) { return exp(shifted(along(i, r))); });
+                            [&](Index i, Index r) { return exp_of_nonpositive(shifted(along(i, r))); });
     Tensor log_total = d.compute("log_total", type, kept, [&](Index i) { return log(total(i)); });
     d.result("result", x.type(), x.shape(), [&](Index i) { return shifted(i) - log_total(row(i)); });
     return d.finish();
   }
-  Tensor e = d.compute("e", type, x.shape(), [&](Index i) { return exp(shifted(i)); });
+  Tensor e = d.compute("e", type, x.shape(), [&](Index i) { return exp_of_nonpositive(shifted(i)); });
   Tensor total =
       d.reduce("total", kept, tensor::sum_of(type), extent, [&](Index i, Index r) { return e(along(i, r)); });
   // The largest element contributes 1 to the total, so that the quotient is finite.

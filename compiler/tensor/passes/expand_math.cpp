@@ -3,6 +3,7 @@
 // edition, 2016.
 #include "tensor/passes/expand_math.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -61,8 +62,25 @@ FloatMath::ExpReduction FloatMath::reduce_exp_argument(const Expr& x, int sign, 
   return {shifted, sign < 0 ? -r : r};
 }
 
-// e^x = 2^n e^(x - n ln 2).
+// The bounds of x that are literals: operands of minima and maxima, the outermost operations of x.
+FloatMath::Bounds FloatMath::literal_bounds(const Expr& x) {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  if (const Literal* known = as<Literal>(x)) return {known->number, known->number};
+  const Binary* b = as<Binary>(x);
+  if (!b || (b->op != BinaryOp::min && b->op != BinaryOp::max)) return {-infinity, infinity};
+  const Bounds p = literal_bounds(b->a), q = literal_bounds(b->b);
+  if (b->op == BinaryOp::min) return {std::min(p.low, q.low), std::min(p.high, q.high)};
+  return {std::max(p.low, q.low), std::max(p.high, q.high)};
+}
+
+// e^x = 2^n e^(x - n ln 2). If x has bounds for which 2^n is a normal number, the bits of `shifted` become its
+// exponent.
 Expr FloatMath::exp(const Expr& x) const {
+  const Bounds bounds = literal_bounds(x);
+  if (bounds.low >= (is_double() ? -708 : -87) && bounds.high <= (is_double() ? 709 : 88)) {
+    const ExpReduction p = reduce_exp_argument(x, 1, bias());
+    return exp_of_reduced(p.rest) * from_bits(binary(BinaryOp::shl, bits_of(p.shifted), integer(mantissa_bits())));
+  }
   ExpReduction p = reduce_exp_argument(min(number(is_double() ? 710 : 89), max(number(is_double() ? -746 : -104), x)));
   return scale(exp_of_reduced(p.rest), bits_of(p.shifted) - bits_of(number(magic())));
 }

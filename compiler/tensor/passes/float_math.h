@@ -39,6 +39,9 @@ class FloatMath {
   Expr atanh(const Expr& x) const;
 
  private:
+  struct Bounds {
+    double low, high;
+  };
   struct Split {  // x = mantissa * 2^exponent, mantissa in [sqrt(1/2), sqrt(2))
     Expr mantissa, exponent;
   };
@@ -74,6 +77,7 @@ class FloatMath {
   Expr with_sign_of(const Expr& magnitude, const Expr& sign) const;
   Expr power_of_two(const Expr& n) const;
   Expr scale(const Expr& x, const Expr& exponent) const;
+  static Bounds literal_bounds(const Expr& x);
   ExpReduction reduce_exp_argument(const Expr& x, int sign = 1, int64_t offset = 0) const;
   Expr exp_slope(const Expr& r) const;
   Expr exp_of_reduced(const Expr& r) const;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "tensor/analysis.h"
 #include "tensor/schedules/loops.h"
 #include "tensor/schedules/row_reduction.h"
 #include "tensor/visit.h"
@@ -20,9 +21,9 @@ class StageScheduler {
   }
 
   Stmt run() {
-    if (std::ranges::count(shape_, Dim(0))) return nullptr;
     std::vector<Stmt> parts;
     for (const Requirement& r : stage_.requirements) parts.push_back(check(r));
+    if (std::ranges::count(shape_, Dim(0))) return parts.empty() ? nullptr : sequence(std::move(parts));
     if (!stage_.reduction)
       parts.push_back(elementwise());
     else if (prefers_row_reduction())
@@ -212,8 +213,7 @@ class StageScheduler {
   // Whether the operands that change along the reduced axes are contiguous along the last of them, and not along an
   // axis of the results.
   bool prefers_row_reduction() const {
-    ReducerKind kind = reducer_kind(*stage_.reduction);
-    if (kind == ReducerKind::other || reduced_.empty() || provably_lt(reduced_.back(), lanes())) return false;
+    if (!is_in_any_order(*stage_.reduction) || reduced_.empty() || provably_lt(reduced_.back(), lanes())) return false;
     const Var& last_axis = stage_.reduction->axes.back().var;
     bool along_reduced = false;
     for (const Load& l : loads_of(stage_.values[0])) {

@@ -82,8 +82,12 @@ Stmt loop_nest(const Stage& stage) {
     Expr e = stage.axes[d].var;
     index.push_back(stage.origin.empty() ? e : Expr(stage.origin[d]) + e);
   }
-  std::vector<Stmt> body;
-  for (const Requirement& q : stage.requirements) body.push_back(require(q.condition, q.status));
+  // Requirements that depend on no axis are checked also if the stage has no points.
+  std::vector<Stmt> body, first;
+  for (const Requirement& q : stage.requirements) {
+    const bool at_points = std::ranges::any_of(stage.axes, [&](const Axis& a) { return uses(q.condition, a.var); });
+    (at_points ? body : first).push_back(require(q.condition, q.status));
+  }
   if (stage.reduction) {
     body.push_back(reduce(stage, index));
   } else {
@@ -101,7 +105,8 @@ Stmt loop_nest(const Stage& stage) {
   if (vector_axis >= 0) wrap(vector_axis, LoopKind::vector);
   for (size_t d = stage.axes.size(); d-- > 0;)
     if (static_cast<int>(d) != vector_axis) wrap(d, LoopKind::parallel);
-  return nest;
+  first.push_back(std::move(nest));
+  return sequence(std::move(first));
 }
 
 }  // namespace

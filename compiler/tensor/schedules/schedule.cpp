@@ -21,6 +21,7 @@
 #include "tensor/schedules/line_buffer.h"
 #include "tensor/schedules/loops.h"
 #include "tensor/schedules/outer_axes.h"
+#include "tensor/schedules/position_tables.h"
 #include "tensor/schedules/row_blocks.h"
 #include "tensor/schedules/separable_window.h"
 #include "tensor/schedules/sizes.h"
@@ -212,7 +213,10 @@ ScheduledFunction schedule(ScheduleRequest r) {
   auto line_buffer = winograd || contraction
                          ? std::nullopt
                          : plan_line_buffer(f, r.layouts, r.constant, r.options, storage_machine(r.machines), r.config);
-  if (!winograd && !contraction && !line_buffer) separate_windows(f, layouts, storage_machine(r.machines));
+  if (!winograd && !contraction && !line_buffer) {
+    separate_windows(f, layouts, storage_machine(r.machines));
+    tabulate_positions(f, storage_machine(r.machines));
+  }
   Decision decision = winograd      ? decide(std::move(*winograd))
                       : contraction ? decide(std::move(*contraction), layouts)
                       : line_buffer ? decide(std::move(*line_buffer), layouts)

@@ -232,6 +232,18 @@ TEST_CASE("softmax does not overflow") {
   CHECK(error_of("nn.softmax", {}, {f32({})}) == "bad-attribute: axis is -1, but a scalar has no axes");
 }
 
+TEST_CASE("the softmax of a row with a NaN is NaN, that of minus infinity 0") {
+  const double infinity = std::numeric_limits<double>::infinity();
+  const Constant x = floats({2, 3}, {0, -infinity, 0, 1, NAN, 2});
+  for (const char* name : {"nn.softmax", "nn.log_softmax"}) {
+    const Constant result = apply(name, {}, {x});
+    const auto values = result.as<float>();
+    const bool is_logarithm = std::string_view(name) == "nn.log_softmax";
+    CHECK(values[1] == (is_logarithm ? -infinity : 0));
+    for (size_t k = 0; k < 6; ++k) CHECK(std::isnan(values[k]) == (k >= 3));
+  }
+}
+
 TEST_CASE("dropout does nothing at inference") {
   auto results = apply_all("nn.dropout", {}, {tensor_of(dtype::f16, {2}, {1, 2})});
   check_values(results[0], {2}, {1, 2});

@@ -111,6 +111,35 @@ TEST_CASE("convolutions of images with halos need no copy of the data") {
   }
 }
 
+TEST_CASE("the weights of a convolution without constants are its kernel") {
+  for (const Conv& p : {Conv{}, Conv{.c = 3, .h = 17, .w = 19, .o = 24, .stride = 2}, Conv{.n = 2, .c = 20, .o = 40},
+                        Conv{.c = 64, .h = 5, .w = 5, .o = 64, .groups = 2}, Conv{.c = 8, .o = 20, .k = 5, .pad = 2}}) {
+    TensorFunction f = convolution(p);
+    const std::vector<bool> constant(f.params.size(), false);
+    CHECK(channel_axis(f, constant, channel_block) == 1);
+    std::vector<Layout> layouts(f.params.size() + 1);
+    const auto plan = plan_contraction(f, layouts, constant, {}, avx512, false);
+    REQUIRE(plan);
+    CHECK(plan->contraction.weights.buffer == f.params[1]);
+    CHECK(plan->packs_at_run_time);
+    check_schedule(f, constant, layouts);
+    if (p.c % channel_block == 0) layouts[0] = channels16(f, 0);
+    layouts.back() = channels16(f, f.params.size());
+    check_schedule(f, constant, layouts);
+  }
+}
+
+TEST_CASE("a product of matrices without constants is not stored in blocks of rows") {
+  Definition d("product");
+  const Tensor a = d.input("a", dtype::f32, {20, 9}), b = d.input("b", dtype::f32, {9, 24, 33});
+  d.mark_result(d.reduce("y", {20, 24, 33}, sum_of(dtype::f32), {9},
+                         [&](Index i, Index r) { return a(i[0], r[0]) * b(r[0], i[1], i[2]); }));
+  const TensorFunction f = d.finish();
+  CHECK(find_contraction(f, {false, false})->weights.buffer == f.params[1]);
+  CHECK(channel_axis(f, {false, false}, channel_block) == -1);
+  check_schedule(f, {false, false});
+}
+
 TEST_CASE("K-interleaved packing is chosen for few output channels, except with strict accuracy") {
   for (const Conv& p : {Conv{.c = 32, .h = 7, .o = 24}, Conv{.c = 72, .h = 5, .w = 31, .o = 40, .k = 1, .pad = 0},
                         Conv{.c = 36, .h = 5, .w = 5, .o = 20, .stride = 2}, Conv{.c = 64, .h = 5, .w = 5, .o = 8},

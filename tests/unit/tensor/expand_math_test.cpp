@@ -9,6 +9,7 @@
 
 #include "tensor/builder.h"
 #include "tensor/evaluate.h"
+#include "tensor/visit.h"
 
 using namespace dlcc;
 using namespace dlcc::tensor;
@@ -108,6 +109,44 @@ TEST_CASE("the fast erf of float32 is within 6 ulp and never beyond 1") {
     CHECK(distance(y[k], std::erf(static_cast<long double>(x[k]))) < 6);
     CHECK_FALSE(std::abs(y[k]) > 1);
   }
+}
+
+TEST_CASE("exp of an argument between literals takes one factor, a power of two") {
+  const Expr x = make_var("x", dtype::f32);
+  auto number = [](double v) { return literal(dtype::f32, v); };
+  auto factors = [](const Expr& e) {
+    int count = 0;
+    for_each_expr(expand_math(exp(e)), [&](const Expr& part) { count += as<Bitcast>(part) && is_float(part.type()); });
+    return count;
+  };
+  CHECK(factors(max(min(x, number(0)), number(-87))) == 1);
+  CHECK(factors(min(number(88), max(x, number(-80)))) == 1);
+  CHECK(factors(x) == 2);
+  CHECK(factors(min(x, number(0))) == 2);
+  CHECK(factors(max(x, number(-87))) == 2);
+  CHECK(factors(max(min(x, number(0)), number(-88))) == 2);
+  CHECK(factors(max(min(x, number(89)), number(-87))) == 2);
+  CHECK(factors(max(min(x, number(NAN)), number(-87))) == 2);
+}
+
+TEST_CASE("exp of nonpositive numbers is within 2.5 ulp and 0 where it would be tiny") {
+  auto check = [](auto least, double tiny) {
+    using T = decltype(least);
+    std::vector<T> x{0, -0.0, -1, -INFINITY, NAN, least, std::nextafter(least, T(-INFINITY)), -1e-40, -1e30};
+    for (int k = 0; k < 40000; ++k) x.push_back(static_cast<T>((random_unit() - 1) * tiny));
+    for (bool fused : {true, false}) {
+      const auto y = run<T>([&](Expr a, Expr) { return expand_math(exp_of_nonpositive(a), {.fused = fused}); }, x, x);
+      for (size_t k = 0; k < x.size(); ++k) {
+        CAPTURE(x[k]);
+        if (x[k] < least)
+          CHECK(y[k] == 0);
+        else
+          CHECK(distance(y[k], std::exp(static_cast<long double>(x[k]))) < (fused ? 2.5 : 4));
+      }
+    }
+  };
+  check(-87.0f, 50);
+  check(-708.0, 400);
 }
 
 TEST_CASE("a power with a known exponent is a product, a root or a quotient") {

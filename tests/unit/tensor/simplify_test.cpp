@@ -65,6 +65,22 @@ TEST_CASE("comparisons, selects and extrema are decided by ranges") {
   CHECK(print(simplify(equal(Expr(v.i) + 3, Expr(v.i) + 4), v.ranges)) == "false");
 }
 
+TEST_CASE("a clamped value has the bounds of the clamp, without bounds of its own") {
+  Vars v;
+  const Expr x = v.u;  // of unknown range
+  auto range = [&](const Expr& e) {
+    const auto r = range_of(e, v.ranges);
+    return r ? std::pair(r->low, r->high) : std::pair(int64_t{1}, int64_t{0});
+  };
+  const std::pair<int64_t, int64_t> clamped = {0, 9}, none = {1, 0};
+  CHECK(range(max(min(x, Expr(9)), Expr(0))) == clamped);
+  CHECK(range(min(Expr(9), max(Expr(0), x))) == clamped);
+  CHECK(range(max(min(min(x, Expr(9)), Expr(20)), Expr(0))) == clamped);
+  CHECK(range(min(x, Expr(9))) == none);
+  CHECK(range(max(x, Expr(0))) == none);
+  CHECK(range(max(max(x, Expr(9)), Expr(0))) == none);
+}
+
 TEST_CASE("the condition of a select narrows ranges in its arms") {
   Vars v;
   Expr c = Expr(v.o) * 16 + v.i < Expr(24);
