@@ -44,24 +44,26 @@ Expr broadcasts(const Tensor& sizes, const Shape& data, const Shape& result) {
   const int64_t data_rank = static_cast<int64_t>(data.size());
   for (int64_t k = 0; k < rank; ++k) {
     const int64_t in_sizes = k - (rank - count), in_data = k - (rank - data_rank);
-    const bool from_data = in_data >= 0 && data[in_data] == result[k];
-    Expr fit = tensor::literal(dtype::boolean, int64_t{from_data});
-    if (in_sizes >= 0) {
-      Expr size = integer_at(sizes, in_sizes);
-      fit = equal(size, Expr(result[k]));
-      if (from_data) fit = logical_or(fit, equal(size, Expr(1)));
+    const Expr keeps_data =
+        in_data < 0 ? tensor::literal(dtype::boolean, int64_t{0}) : equal(Expr(data[in_data]), Expr(result[k]));
+    if (in_sizes < 0) {
+      fits.push_back(keeps_data);
+      continue;
     }
-    fits.push_back(fit);
+    const Expr size = integer_at(sizes, in_sizes);
+    fits.push_back(logical_or(equal(size, Expr(result[k])), logical_and(equal(size, Expr(1)), keeps_data)));
   }
   return all_of(fits);
 }
 
-TensorFunction define_broadcast_to(const BroadcastToAttrs&, const Operands& in, const Shape& result) {
+TensorFunction define_broadcast_to(const BroadcastToAttrs& a, const Operands& in, const Shape& result) {
   Definition d("broadcast_to");
   Tensor x = d.input("data", in[0].dtype, in[0].shape);
   if (in.size() > 1) {
     Tensor sizes = d.input("shape", in[1].dtype, in[1].shape);
     d.require_next([=](Index) { return broadcasts(sizes, x.shape(), result); }, tensor::Status::shape_mismatch);
+  } else {
+    require_broadcast_next(d, a.shape, result);
   }
   require_broadcast_next(d, x.shape(), result);
   d.result("result", x.type(), result, [&](Index i) { return stored(x, broadcast_index(x.shape(), result, i)); });

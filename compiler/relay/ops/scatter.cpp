@@ -68,6 +68,18 @@ Tensor copy_of(Definition& d, const Tensor& data) {
   return d.compute("result", data.type(), data.shape(), [&](Index i) { return stored(data, i); });
 }
 
+// The error that the updates do not have the expected shape. If all sizes may be equal, one of those that are not
+// proved equal can be checked at run time.
+TypeError unequal_shapes(const Shape& updates, const Shape& expected, std::string message) {
+  TypeError error = shape_error(std::move(message));
+  const bool may_be_equal =
+      std::ranges::equal(updates, expected, [](const Dim& a, const Dim& b) { return !provably_different(a, b); });
+  if (!may_be_equal) return error;
+  const auto [first, other] = std::ranges::mismatch(updates, expected);
+  error.unproved = {*first, *other};
+  return error;
+}
+
 // ---- scatter_elements
 
 TypeResult type_of_scatter_elements(const ScatterElementsAttrs& a, const Operands& in) {
@@ -76,7 +88,9 @@ TypeResult type_of_scatter_elements(const ScatterElementsAttrs& a, const Operand
                          check_rank(in[1], "indices", rank)}))
     return *e;
   if (!(in[1].shape == in[2].shape))
-    return shape_error(fmt::format("indices have shape {}, updates have shape {}", str(in[1].shape), str(in[2].shape)));
+    return unequal_shapes(
+        in[2].shape, in[1].shape,
+        fmt::format("indices have shape {}, updates have shape {}", str(in[1].shape), str(in[2].shape)));
   for (int k = 0; k < rank; ++k)
     if (k != wrap_axis(a.axis, rank) && provably_lt(in[0].shape[k], in[1].shape[k]))
       return shape_error(fmt::format("indices have {} elements along axis {}, the data has {}", in[1].shape[k].str(), k,
@@ -128,7 +142,8 @@ TypeResult type_of_scatter_nd(const ScatterNdAttrs& a, const Operands& in) {
   Shape expected(indices.begin() + 1, indices.end());
   expected.insert(expected.end(), data.begin() + named, data.end());
   if (!(in[2].shape == expected))
-    return shape_error(fmt::format("updates must have shape {}, found {}", str(expected), str(in[2].shape)));
+    return unequal_shapes(in[2].shape, expected,
+                          fmt::format("updates must have shape {}, found {}", str(expected), str(in[2].shape)));
   return tensor_result(data, in[0].dtype);
 }
 

@@ -12,6 +12,7 @@ struct StridedSliceAttrs {
   std::optional<std::vector<Dim>> begin, end, strides;
   std::optional<std::vector<int64_t>> axes;
   std::string slice_mode = "end";
+  bool strict = false;
 };
 
 // The bounds of one axis of the data, as far as they are known; `item`: their position in the operands.
@@ -71,6 +72,7 @@ Failure check_lists(const StridedSliceAttrs& a, const Operands& in) {
   if (in.size() > 1 && a.slice_mode != "end")
     return TypeError{DiagnosticId::unsupported_attribute,
                      "slice_mode \"size\" needs begin and end that are known at compile time", ""};
+  if (a.strict && a.slice_mode != "end") return attribute_error("strict needs slice_mode \"end\"");
   if (in.size() == 1 && (!a.begin || !a.end)) return attribute_error("begin and end must be lists");
   return a.axes ? check_axes("axes", *a.axes, rank) : std::nullopt;
 }
@@ -163,15 +165,21 @@ TensorFunction define_strided_slice(const StridedSliceAttrs& a, const Operands& 
   std::vector<Tensor> lists;
   for (size_t k = 1; k < in.size(); ++k) lists.push_back(d.input(list_names[k - 1], in[k].dtype, in[k].shape));
   const auto bounds = std::get<0>(bounds_of(a, in));
+  auto item = [&](const Bounds& b, size_t list, const std::optional<Dim>& known) {
+    if (known) return Expr(*known);
+    const bool repeated = lists[list].extent(0) == Dim(1);
+    return integer_at(lists[list], repeated ? 0 : static_cast<int64_t>(b.item));
+  };
   auto computed = [&](size_t axis, const Bounds& b) {
-    auto item = [&](size_t list, const std::optional<Dim>& known) {
-      if (known) return Expr(*known);
-      const bool repeated = lists[list].extent(0) == Dim(1);
-      return integer_at(lists[list], repeated ? 0 : static_cast<int64_t>(b.item));
-    };
-    return slice_of(item(0, b.begin), item(1, b.end), item(2, b.stride), Expr(x.shape()[axis]), result[axis]);
+    return slice_of(item(b, 0, b.begin), item(b, 1, b.end), item(b, 2, b.stride), Expr(x.shape()[axis]), result[axis]);
+  };
+  auto is_within = [&](size_t axis, const Bounds& b) {
+    const Expr begin = item(b, 0, b.begin), end = item(b, 1, b.end);
+    return all_of({Expr(0) <= begin, begin <= end, end <= Expr(x.shape()[axis])});
   };
   for (size_t k = 0; k < bounds.size(); ++k) {
+    if (bounds[k] && a.strict)
+      d.require_next([&, k](Index) { return is_within(k, *bounds[k]); }, tensor::Status::shape_mismatch);
     if (!bounds[k]) {
       require_equal_next(d, result[k], x.shape()[k]);
     } else if (auto known = slice_of(*bounds[k], x.shape()[k])) {
@@ -265,7 +273,8 @@ void strided_slice(OperatorTable& table) {
                       "bound after the last element, or with slice_mode \"size\" the count (-1: to the end)", true},
                      {"strides", &A::strides, "step, per axis; 1 if None"},
                      {"axes", &A::axes, "the sliced axes; the first ones if None"},
-                     {"slice_mode", &A::slice_mode, "\"end\" or \"size\" (which ignores strides)"}},
+                     {"slice_mode", &A::slice_mode, "\"end\" or \"size\" (which ignores strides)"},
+                     {"strict", &A::strict, "bounds are within the axis and in order, which a run checks"}},
       .arguments = {"data"},
       .values = {list_names[0], list_names[1], list_names[2]},
       .type = type_of_strided_slice,

@@ -106,7 +106,21 @@ class SizeDefiner {
       for (Dim& m : most) m = m == unknown_dim() ? Dim(*bound) : min(m, *bound);
     const Atom sizes = sizes_of(op, *call, operands, unknown->axes, binding.location, out);
     out.push_back({module_.fresh(name, tuple_type({})), DefineSizes{sizes, unknown->symbols, most}, binding.location});
-    binding.op = of_known_size(op, *call, operands, with_bounds(*as<TensorType>(binding.var->type), *unknown, most));
+    const bool suffice = op.sizes_suffice && unknown_elements(op, operands) == unknown->axes.size();
+    binding.op =
+        of_known_size(op, *call, operands, with_bounds(*as<TensorType>(binding.var->type), *unknown, most), suffice);
+  }
+
+  // The number of elements of unknown value in the operands after the arguments. If there are more of them than unknown
+  // sizes, some are checked against a known size.
+  static size_t unknown_elements(const Operator& op, const Operands& operands) {
+    size_t count = 0;
+    for (size_t k = op.arguments.size(); k < operands.size(); ++k)
+      if (const KnownValue& value = operands[k].value)
+        count += static_cast<size_t>(std::ranges::count_if(value->elements, [](const auto& e) { return !e; }));
+      else
+        count += static_cast<size_t>(product(operands[k].shape).constant().value_or(0));
+    return count;
   }
 
   // The type with bounded symbols where the bounds are numbers: definitions need no requirement for conditions that the
@@ -145,11 +159,11 @@ class SizeDefiner {
            });
   }
 
-  // The call with a result of this type.
-  CallTensor of_known_size(const Operator& op, const Call& call, Operands operands, const Type& result) {
+  // The call with a result of this type; without the operands after the arguments if the result's sizes suffice.
+  CallTensor of_known_size(const Operator& op, const Call& call, Operands operands, const Type& result, bool suffice) {
     Attrs attrs = call.attrs;
     std::vector<Atom> args = call.args;
-    if (op.sizes_suffice) {
+    if (suffice) {
       const size_t arguments = op.arguments.size();
       AttrList sizes;
       for (const Dim& d : as<TensorType>(result)->shape) {

@@ -112,6 +112,16 @@ Term without_broadcast(Node& n, const Term& t, const Term& other) {
   return with_labels(n, t, kept);
 }
 
+// The term with the sizes of the other one along equal labels. A run checks sizes of which this is not known.
+Term with_sizes_of(Node& n, const Term& t, const Term& other) {
+  Shape shape = t.value.type.shape;
+  for (size_t axis = 0; axis < shape.size(); ++axis)
+    if (const char label = t.labels[axis]; other.has(label) && !shape[axis].is_constant())
+      shape[axis] = other.extent(label);
+  if (shape == t.value.type.shape) return t;
+  return {n.context().builder.check_sizes(t.value, shape, n.location()), t.labels};
+}
+
 // Each label of the term once, and only those that `needed` has.
 Term reduced(Node& n, const Term& t, const std::string& needed) {
   std::string kept;
@@ -136,6 +146,8 @@ Term multiply(Node& n, Term a, Term b, const std::string& needed) {
   a = reduced(n, a, needed + b.labels);
   b = reduced(n, b, needed + a.labels);
   if (n.failed()) return {Value::poison(), ""};
+  a = with_sizes_of(n, a, b);
+  b = with_sizes_of(n, b, a);
   std::string batch, rows, columns, summed;
   for (char label : a.labels) (!b.has(label) ? rows : needed.find(label) != needed.npos ? batch : summed) += label;
   for (char label : b.labels)
@@ -193,6 +205,9 @@ Values convert_einsum(Node& n) {
 
 }  // namespace
 
-void add_einsum(Table& table) { table.add({{"Einsum", 12, "Inputs", 1, any_number, 1, convert_einsum}}); }
+void add_einsum(Table& table) {
+  table.add({{"Einsum", 12, "Inputs", 1, any_number, 1, convert_einsum}});
+  table.only_if("Einsum", "axes with one label have equal sizes, or one that is 1 at compile time");
+}
 
 }  // namespace dlcc::frontends::onnx

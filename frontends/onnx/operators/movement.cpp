@@ -59,18 +59,29 @@ std::optional<std::vector<int64_t>> default_pieces(Node& n, int64_t extent, int6
   return pieces;
 }
 
-// Sizes that are not numbers at compile time.
+// Sizes that are not numbers at compile time. A run checks that each piece is within the axis, and that the last one
+// has what the others leave.
 Values split_at_run_time(Node& n, const Value& sizes, int64_t axis) {
   const Value& x = n.in(0);
   Values results;
-  if (!list_length(n, sizes, n.output_count())) return {};
+  const int64_t count = n.output_count();
+  const auto length = list_length(n, sizes, count);
+  if (!length || !n.check(*length == count, DiagnosticId::wrong_arity,
+                          fmt::format("there are {} sizes for {} outputs", *length, count)))
+    return {};
   Value begin = Value::of(Constant::of<int64_t>(dtype::i64, {1}, {0}));
   Value step = Value::of(Constant::of<int64_t>(dtype::i64, {1}, {1}));
-  for (int64_t k = 0; k < n.output_count() && !n.failed(); ++k) {
+  Shape last = x.type.shape;
+  for (int64_t k = 0; k < count && !n.failed(); ++k) {
     Value end = n.call("add", {begin, n.cast(part(n, sizes, k, k + 1), dtype::i64)});
-    results.push_back(n.call("strided_slice", {x, begin, end, step}, {{"axes", relay::AttrList{axis}}}));
+    results.push_back(
+        n.call("strided_slice", {x, begin, end, step}, {{"axes", relay::AttrList{axis}}, {"strict", true}}));
+    if (!n.failed() && k + 1 < count) last[axis] = last[axis] - results.back().type.shape[axis];
     begin = end;
   }
+  if (n.failed()) return {};
+  if (last != results.back().type.shape)
+    results.back() = n.context().builder.check_sizes(results.back(), last, n.location());
   return results;
 }
 

@@ -25,10 +25,12 @@ Value add_bias(Node& n, const Value& product, const Value& bias) {
           fmt::format("{} of shape {} cannot be broadcast to the product's shape {}", n.in(2).role, str(c), str(rows)),
           "C has one element for each column, or the shape of the product"))
     return Value::poison();
-  Value sum = n.call("add", {product, bias});
-  n.check(sum.poisoned || sum.type.shape == product.type.shape, DiagnosticId::shape_mismatch,
+  const Value sum = n.call("add", {product, bias});
+  if (sum.poisoned) return sum;
+  const auto checked = n.with_shape(sum, product.type.shape);
+  n.check(checked.has_value(), DiagnosticId::shape_mismatch,
           fmt::format("C must broadcast to the product's shape {}", str(product.type.shape)));
-  return sum;
+  return checked.value_or(Value::poison());
 }
 
 // Reports matrices whose inner sizes differ.

@@ -103,13 +103,19 @@ class ScanNode {
   }
 
   // Scans `inputs`, first the states; `count` is the number of iterations, if it differs from the number of slices.
-  std::optional<Values> scan(const Values& inputs, const std::optional<Value>& count) {
+  std::optional<Values> scan(Values inputs, const std::optional<Value>& count) {
     const Value& first = inputs[states_];
-    Dim length = first.type.shape[static_cast<size_t>(inputs_[0].axis)];
+    const Dim length = first.type.shape[static_cast<size_t>(inputs_[0].axis)];
     for (size_t k = 0; k < inputs_.size(); ++k) {
-      const Dim& own = inputs[states_ + k].type.shape[static_cast<size_t>(inputs_[k].axis)];
-      n_.check(own == length, DiagnosticId::shape_mismatch,
+      Value& input = inputs[states_ + k];
+      const auto axis = static_cast<size_t>(inputs_[k].axis);
+      const Dim own = input.type.shape[axis];
+      Shape shape = input.type.shape;
+      shape[axis] = length;
+      const auto checked = n_.with_shape(input, shape);
+      n_.check(checked.has_value(), DiagnosticId::shape_mismatch,
                fmt::format("scan input {} has {} slices, scan input 0 has {}", k, own.str(), length.str()));
+      if (checked) input = *checked;
     }
     if (n_.failed()) return std::nullopt;
     LoopParts parts;
