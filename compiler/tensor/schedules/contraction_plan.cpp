@@ -374,6 +374,20 @@ class Planner {
     plan_.panel_width = halves * half;
   }
 
+  // Whether run-time weights are read as they are stored. Vectors of N must be contiguous in them. The rows of a large
+  // matrix are in different pages, so that reading a panel of it misses the TLB; packing it takes as long as the
+  // products of some rows (M).
+  bool reads_in_place() const {
+    const Buffer& b = weights().buffer;
+    if (n_dim_ + 1 != b->rank() || !layout_of(b).is_dense()) return false;
+    const int64_t n = b->shape.back().value();
+    if (!extent_of_m().is_constant()) return n % channel_block == 0;
+    int64_t elements = n;  // of one product
+    for (const Axis& k : stage().reduction->axes) elements *= k.extent.value();
+    return elements * bits(b->type) / 8 <= machine_.l2_budget() ||
+           provably_le(extent_of_m(), machine_.max_m_of_weights_in_place);
+  }
+
   // [dimensions without reduced axes] [N / panel_width] [K blocks, taps] [channels of a block] [panel_width], and with
   // K-interleaving [channels of a block / k_interleave] [panel_width] [k_interleave]; byte products interleave K
   // whatever the layout of the data is.
@@ -415,9 +429,8 @@ class Planner {
     layout.parts.push_back({n_dim_, 1, plan_.panel_width});
     layout.parts.insert(layout.parts.end(), interleaved.begin(), interleaved.end());
     layout.tail = Layout::Tail::zero;
-    bool n_is_contiguous = n_dim_ == static_cast<int>(shape.size()) - 1 && layout_of(weights().buffer).is_dense();
     plan_.packs_at_run_time = !is_constant(weights().buffer);
-    if (plan_.packs_at_run_time && n_is_contiguous && n % channel_block == 0) {
+    if (plan_.packs_at_run_time && reads_in_place()) {
       layout = {};  // vectors of N are loaded as they are stored
       plan_.packs_at_run_time = false;
       return;

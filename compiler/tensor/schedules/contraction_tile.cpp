@@ -81,7 +81,7 @@ Dim ContractionTile::pixels() const {
 // share the panels, each thread reads a panel of its own, which gives enough streams without such tiles.
 bool ContractionTile::may_span_panels() const {
   const bool has_groups = uses(plan_.contraction.data, n_);
-  if (in_line_buffer_ || !plan_.panels || has_groups || plan_.threads_share_panels) return false;
+  if (in_line_buffer_ || has_groups || plan_.threads_share_panels) return false;
   return plan_.k_interleave == 1 && pixels().is_constant() && pixels().value() > 0 && pixels().value() < size_.rows;
 }
 

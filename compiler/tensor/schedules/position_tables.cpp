@@ -12,10 +12,6 @@
 namespace dlcc::tensor {
 namespace {
 
-// Least number of elements of the result for each entry of a table. An entry costs a store and a load more than the
-// expression itself.
-constexpr int64_t min_uses = 8;
-
 // Conversions between floats and integers, roundings, and integer divisions take several instructions for a vector;
 // is_expensive() has those that take more. A quotient of an axis itself, floordiv(axis + c, d), is left in place: it
 // comes from a reshape or a repetition, which other schedules and the code generator recognize.
@@ -92,8 +88,8 @@ class Tabulation {
     const Dim entries = elements_of(axes);
     const int64_t max_bytes = machine_.memory_is_scarce ? 0 : machine_.l1_bytes / 2;
     return (axes.size() == 1 || provably_le(entries * Dim(bits(e.type()) / 8), max_bytes)) && entries != Dim(0) &&
-           !provably_lt(elements_of(stage.axes), entries * Dim(min_uses)) && takes_several_instructions(e, axes) &&
-           may_be_computed_first(e, ranges);
+           !provably_lt(elements_of(stage.axes), entries * Dim(machine_.min_table_uses)) &&
+           takes_several_instructions(e, axes) && may_be_computed_first(e, ranges);
   }
 
   // Whether the expression can be computed before the stages and at every point of its axes: it loads from parameters

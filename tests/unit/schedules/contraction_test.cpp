@@ -269,6 +269,23 @@ TEST_CASE("contraction schedules of matrix products compute the definition") {
     }
 }
 
+TEST_CASE("run-time weights are read as they are stored if they are small or the rows are few") {
+  auto is_packed = [](const Dim& m, int64_t k, int64_t n) {
+    Definition d("matmul");
+    Tensor a = d.input("a", dtype::f32, {m, k}), b = d.input("b", dtype::f32, {k, n});
+    d.mark_result(d.reduce("p", {m, n}, sum_of(dtype::f32), {k},
+                           [&](Index i, Index r) { return a(i[0], r[0]) * b(r[0], i[1]); }));
+    const TensorFunction f = d.finish();
+    return plan_contraction(f, std::vector<Layout>(3), {false, false}, {}, avx512, false)->packs_at_run_time;
+  };
+  CHECK_FALSE(is_packed(1, 1024, 1000));
+  CHECK_FALSE(is_packed(20, 1024, 1024));
+  CHECK(is_packed(21, 1024, 1024));
+  CHECK_FALSE(is_packed(200, 64, 197));
+  CHECK_FALSE(is_packed(Dim::symbol({"m", 1, 512}), 1024, 1024));
+  CHECK(is_packed(Dim::symbol({"m", 1, 512}), 1024, 1000));
+}
+
 TEST_CASE("products of few rows: panels per tile, no prefetch, all panels shared among threads") {
   for (auto [m, k, n] :
        std::vector<std::array<int64_t, 3>>{{1, 70, 300}, {1, 64, 10}, {1, 75, 144}, {2, 67, 161}, {3, 100, 33}})
