@@ -107,6 +107,9 @@ bool is_data_dependent(const Dim&);  // whether one of its symbols is "?k"
 
 using Shape = std::vector<Dim>;
 
+// Whether the shapes have the same rank and no two of their sizes are proved different.
+bool may_be_equal(const Shape&, const Shape&);
+
 Dim product(const Shape&);  // the number of elements
 bool is_static(const Shape&);
 std::vector<int64_t> static_shape(const Shape&);  // is_static() must hold

@@ -213,4 +213,8 @@ bool provably_lt(const Dim& a, const Dim& b) { return provably_le(a + Dim(1), b)
 
 bool provably_different(const Dim& a, const Dim& b) { return provably_lt(a, b) || provably_lt(b, a); }
 
+bool may_be_equal(const Shape& a, const Shape& b) {
+  return std::ranges::equal(a, b, [](const Dim& x, const Dim& y) { return !provably_different(x, y); });
+}
+
 }  // namespace dlcc

@@ -107,7 +107,7 @@ class Definition {
 // Scalar functions of floats.
 Expr exp(Expr);
 // e^x for x <= 0, with three quarters of the instructions of exp. For x < -87 (float64: -708) it is 0 instead of a
-// number below 2^-125 (2^-1021), near the subnormal numbers, with which many CPUs are slow.
+// number below 2^-125 (2^-1021).
 Expr exp_of_nonpositive(Expr x);
 Expr log(Expr);
 Expr sqrt(Expr);

@@ -203,18 +203,16 @@ bool Node::check(bool condition, DiagnosticId id, std::string message, std::stri
   return condition;
 }
 
-bool Node::has_shape(int input, const Shape& shape) {
+bool Node::require_shape(int input, const Shape& shape) {
   std::optional<Value> checked = with_shape(in(input), shape);
   if (checked) c_.inputs[input] = std::move(*checked);
   return checked.has_value();
 }
 
 std::optional<Value> Node::with_shape(const Value& value, const Shape& shape) {
-  const Shape& own = value.type.shape;
-  if (own == shape) return value;
-  const bool may_be_equal =
-      std::ranges::equal(own, shape, [](const Dim& a, const Dim& b) { return !provably_different(a, b); });
-  return may_be_equal ? std::optional(c_.builder.check_sizes(value, shape, location())) : std::nullopt;
+  if (value.type.shape == shape) return value;
+  if (!may_be_equal(value.type.shape, shape)) return std::nullopt;
+  return c_.builder.check_sizes(value, shape, location());
 }
 
 std::optional<int64_t> Node::axis_of(int64_t axis, int64_t rank) {

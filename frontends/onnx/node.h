@@ -95,11 +95,10 @@ class Node {
   bool failed() const { return failed_; }
   // Reports unless the condition holds, which it returns.
   bool check(bool condition, DiagnosticId, std::string message, std::string help = "");
-  // Whether an input has this shape. Sizes that may be equal, although this is not proved, are checked at run time: the
-  // input is then the checked value.
-  bool has_shape(int input, const Shape&);
-  // The value with this shape, if its sizes may be equal: a run checks those of which this is not proved.
+  // The value with this shape; empty if its sizes are proved different. A run checks sizes that are not proved equal.
   std::optional<Value> with_shape(const Value&, const Shape&);
+  // The same for an input, which becomes that value. False if its sizes are proved different.
+  bool require_shape(int input, const Shape&);
   // Normalises an axis in [-rank, rank) to [0, rank).
   std::optional<int64_t> axis_of(int64_t axis, int64_t rank);
 

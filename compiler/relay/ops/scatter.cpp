@@ -72,9 +72,7 @@ Tensor copy_of(Definition& d, const Tensor& data) {
 // proved equal can be checked at run time.
 TypeError unequal_shapes(const Shape& updates, const Shape& expected, std::string message) {
   TypeError error = shape_error(std::move(message));
-  const bool may_be_equal =
-      std::ranges::equal(updates, expected, [](const Dim& a, const Dim& b) { return !provably_different(a, b); });
-  if (!may_be_equal) return error;
+  if (!may_be_equal(updates, expected)) return error;
   const auto [first, other] = std::ranges::mismatch(updates, expected);
   error.unproved = {*first, *other};
   return error;

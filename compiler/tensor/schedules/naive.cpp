@@ -83,10 +83,10 @@ Stmt loop_nest(const Stage& stage) {
     index.push_back(stage.origin.empty() ? e : Expr(stage.origin[d]) + e);
   }
   // Requirements that depend on no axis are checked also if the stage has no points.
-  std::vector<Stmt> body, first;
+  std::vector<Stmt> body, stage_steps;
   for (const Requirement& q : stage.requirements) {
     const bool at_points = std::ranges::any_of(stage.axes, [&](const Axis& a) { return uses(q.condition, a.var); });
-    (at_points ? body : first).push_back(require(q.condition, q.status));
+    (at_points ? body : stage_steps).push_back(require(q.condition, q.status));
   }
   if (stage.reduction) {
     body.push_back(reduce(stage, index));
@@ -105,8 +105,8 @@ Stmt loop_nest(const Stage& stage) {
   if (vector_axis >= 0) wrap(vector_axis, LoopKind::vector);
   for (size_t d = stage.axes.size(); d-- > 0;)
     if (static_cast<int>(d) != vector_axis) wrap(d, LoopKind::parallel);
-  first.push_back(std::move(nest));
-  return sequence(std::move(first));
+  stage_steps.push_back(std::move(nest));
+  return sequence(std::move(stage_steps));
 }
 
 }  // namespace

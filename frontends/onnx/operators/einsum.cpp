@@ -118,8 +118,10 @@ Term with_sizes_of(Node& n, const Term& t, const Term& other) {
   for (size_t axis = 0; axis < shape.size(); ++axis)
     if (const char label = t.labels[axis]; other.has(label) && !shape[axis].is_constant())
       shape[axis] = other.extent(label);
-  if (shape == t.value.type.shape) return t;
-  return {n.context().builder.check_sizes(t.value, shape, n.location()), t.labels};
+  const auto value = n.with_shape(t.value, shape);
+  n.check(value.has_value(), DiagnosticId::shape_mismatch,
+          fmt::format("axes '{}' have the sizes {} and {}", t.labels, str(t.value.type.shape), str(shape)));
+  return {value.value_or(Value::poison()), t.labels};
 }
 
 // Each label of the term once, and only those that `needed` has.
@@ -148,6 +150,7 @@ Term multiply(Node& n, Term a, Term b, const std::string& needed) {
   if (n.failed()) return {Value::poison(), ""};
   a = with_sizes_of(n, a, b);
   b = with_sizes_of(n, b, a);
+  if (n.failed()) return {Value::poison(), ""};
   std::string batch, rows, columns, summed;
   for (char label : a.labels) (!b.has(label) ? rows : needed.find(label) != needed.npos ? batch : summed) += label;
   for (char label : b.labels)

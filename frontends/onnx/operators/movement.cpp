@@ -80,8 +80,11 @@ Values split_at_run_time(Node& n, const Value& sizes, int64_t axis) {
     begin = end;
   }
   if (n.failed()) return {};
-  if (last != results.back().type.shape)
-    results.back() = n.context().builder.check_sizes(results.back(), last, n.location());
+  const auto rest = n.with_shape(results.back(), last);
+  if (!n.check(rest.has_value(), DiagnosticId::shape_mismatch,
+               fmt::format("the last piece has the shape {}, not {}", str(results.back().type.shape), str(last))))
+    return {};
+  results.back() = *rest;
   return results;
 }
 

@@ -75,7 +75,7 @@ class Layer {
   // Checks an optional input's shape.
   void expect(int input, const Shape& shape) {
     if (n_.has(input))
-      n_.check(n_.has_shape(input, shape), DiagnosticId::shape_mismatch,
+      n_.check(n_.require_shape(input, shape), DiagnosticId::shape_mismatch,
                fmt::format("{} must have the shape {}, found {}", n_.in(input).role, str(shape),
                            str(n_.in(input).type.shape)));
   }

@@ -1,7 +1,5 @@
 #include "frontends/onnx/operators/subgraphs.h"
 
-#include <algorithm>
-
 #include "frontends/onnx/schema.h"
 
 namespace dlcc::frontends::onnx {
@@ -28,12 +26,10 @@ Value carried(Node& n, const std::string& output, const relay::TensorType& befor
   const std::string types = fmt::format("the carried value '{}' is {} before an iteration and {} after it", output,
                                         describe(before), describe(type));
   n.check(before.dtype == type.dtype, DiagnosticId::type_mismatch, types);
-  const bool may_be_equal = std::ranges::equal(
-      before.shape, type.shape, [](const Dim& a, const Dim& b) { return a == b || !provably_different(a, b); });
-  n.check(may_be_equal, DiagnosticId::dynamic_shape, types + ": its size depends on the number of iterations",
+  n.check(may_be_equal(before.shape, type.shape), DiagnosticId::dynamic_shape,
+          types + ": its size depends on the number of iterations",
           "carry a tensor of the final size from the beginning");
-  if (n.failed() || before.shape == type.shape) return after;
-  return n.context().builder.check_sizes(after, before.shape, n.location());
+  return n.failed() ? after : *n.with_shape(after, before.shape);
 }
 
 }  // namespace dlcc::frontends::onnx

@@ -158,6 +158,9 @@ TEST_CASE("bounds of differences use the bounds of quotients and of min and max"
   CHECK_FALSE(provably_le(floor_div(h + 1, 2) * 2, h));
   CHECK(provably_different(h, h + 1));
   CHECK_FALSE(provably_different(h, s));
+  CHECK(may_be_equal({h, 2}, {s, 2}));
+  CHECK_FALSE(may_be_equal({h, 2}, {h + 1, 2}));
+  CHECK_FALSE(may_be_equal({h, 2}, {h}));
   // A slice of n >= 0 elements from the first on has n - min(n, 1) elements.
   CHECK(max(count - min(count, 1), 0) == count - min(count, 1));
 }
