@@ -6,6 +6,7 @@
 #include <map>
 
 #include "driver/help.h"
+#include "driver/shell_quoting.h"
 #include "support/diagnostics.h"
 
 namespace dlcc::driver {
@@ -33,16 +34,6 @@ std::vector<std::string> command_names(const std::deque<CommandLine>& lines) {
   for (const CommandLine& line : lines)
     if (!line.name().empty()) names.push_back(line.name());
   return names;
-}
-
-// A text in single quotes for a shell; `escaped` are characters that get a backslash.
-std::string quoted(const std::string& text, const std::string& escaped = "") {
-  std::string result = "'";
-  for (char c : text) {
-    if (escaped.find(c) != std::string::npos) result += '\\';
-    result += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  }
-  return result + "'";
 }
 
 // bash divides --target=x into three words, at '='. Options that take a value end with '=' in the lists. In a
@@ -94,7 +85,7 @@ std::string bash(const std::deque<CommandLine>& lines) {
     std::vector<std::string> words;
     for (const Positional& p : line.positionals())
       if (p.examples)
-        arguments += fmt::format("    '{}') arguments={} ;;\n", line.name(), quoted(joined(p.examples())));
+        arguments += fmt::format("    '{}') arguments={} ;;\n", line.name(), shell_quoted(joined(p.examples())));
     for (const Option& o : line.options()) {
       if (o.hidden) continue;
       for (const std::string& name : spellings(o)) {
@@ -105,11 +96,11 @@ std::string bash(const std::deque<CommandLine>& lines) {
         if (!values(o).empty() && !is_joined(o)) values_of_option[name] = joined(values(o));
       }
     }
-    options += fmt::format("    '{}') options={} ;;\n", line.name(), quoted(joined(words)));
+    options += fmt::format("    '{}') options={} ;;\n", line.name(), shell_quoted(joined(words)));
   }
   std::string value_cases;
   for (const auto& [name, words] : values_of_option)
-    value_cases += fmt::format("    {}) values={} ;;\n", name, quoted(words));
+    value_cases += fmt::format("    {}) values={} ;;\n", name, shell_quoted(words));
   const std::vector<std::string> names = command_names(lines);
   return fmt::format(fmt::runtime(bash_script), fmt::join(names, "|"), value_cases, options, arguments, joined(names));
 }
@@ -117,12 +108,12 @@ std::string bash(const std::deque<CommandLine>& lines) {
 // The argument of _arguments for one spelling of an option.
 std::string zsh_option(const Option& o, const std::string& name) {
   const std::string help = fmt::format("[{}]", o.help);
-  if (o.is_flag()) return quoted(name + help);
+  if (o.is_flag()) return shell_quoted(name + help);
   const std::string offered = !values(o).empty() ? "(" + joined(values(o)) + ")" : is_path(o) ? "_files" : " ";
   std::string separator = takes_equals(o) ? "=" : o.choices.empty() ? "+" : "-";
   std::string placeholder = o.placeholder;
   std::ranges::replace(placeholder, ':', ' ');
-  return quoted(fmt::format("*{}{}{}:{}:{}", name, separator, help, placeholder, offered));
+  return shell_quoted(fmt::format("*{}{}{}:{}:{}", name, separator, help, placeholder, offered));
 }
 
 // The case of a command in the script; `pattern` matches its name.
@@ -144,7 +135,7 @@ std::string zsh(const std::deque<CommandLine>& lines) {
       otherwise = zsh_case(line, "*");
       continue;
     }
-    commands += fmt::format("    {}\n", quoted(line.name() + ":" + line.summary()));
+    commands += fmt::format("    {}\n", shell_quoted(line.name() + ":" + line.summary()));
     cases += zsh_case(line, line.name());
   }
   return fmt::format(
@@ -162,8 +153,8 @@ std::string fish_option(const Option& o, const std::string& name) {
   const char* kind = name.starts_with("--") ? "-l" : name.size() == 2 ? "-s" : "-o";
   std::string text = fmt::format("{} {}", kind, name.substr(name.starts_with("--") ? 2 : 1));
   if (!o.is_flag()) text += is_path(o) ? " -r -F" : " -x";
-  if (!values(o).empty()) text += " -a " + quoted(joined(values(o)));
-  return text + " -d " + quoted(o.help, "\\");
+  if (!values(o).empty()) text += " -a " + shell_quoted(joined(values(o)));
+  return text + " -d " + shell_quoted(o.help, "\\");
 }
 
 std::string fish(const std::deque<CommandLine>& lines) {
@@ -174,10 +165,10 @@ std::string fish(const std::deque<CommandLine>& lines) {
         is_named ? fish_has_command({line.name()}) : "not " + fish_has_command(command_names(lines));
     for (const Positional& p : line.positionals())
       if (p.examples)
-        text += fmt::format("complete -c dlcc -n '{}' -f -a {}\n", condition, quoted(joined(p.examples())));
+        text += fmt::format("complete -c dlcc -n '{}' -f -a {}\n", condition, shell_quoted(joined(p.examples())));
     if (is_named)
-      text +=
-          fmt::format("complete -c dlcc -n __fish_use_subcommand -a {} -d {}\n", line.name(), quoted(line.summary()));
+      text += fmt::format("complete -c dlcc -n __fish_use_subcommand -a {} -d {}\n", line.name(),
+                          shell_quoted(line.summary()));
     for (const Option& o : line.options())
       for (const std::string& name : spellings(o))
         if (!o.hidden) text += fmt::format("complete -c dlcc -n '{}' {}\n", condition, fish_option(o, name));

@@ -10,7 +10,7 @@
 namespace dlcc::driver {
 namespace {
 
-constexpr size_t column = 30, width = 100;  // of explanations, and of a line, in characters
+constexpr size_t column = 30, line_width = 100;  // of explanations, and of a line, in characters
 
 constexpr std::pair<Group, const char*> headings[] = {{Group::general, "Options"},   {Group::output, "Output"},
                                                       {Group::model, "Model"},       {Group::code, "Code"},
@@ -37,13 +37,13 @@ std::string all_spellings(const Option& o) {
                      o.is_flag() ? "" : separator(o) + o.placeholder);
 }
 
-// `text` broken into lines of `width` characters, each after the first indented to `indent`.
+// `text` broken into lines of `line_width` characters, each after the first indented to `indent`.
 std::string wrapped(const std::string& text, size_t indent) {
   std::istringstream words(text);
   std::string result, word;
   size_t used = indent;
   while (words >> word) {
-    if (!result.empty() && used + 1 + word.size() > width) {
+    if (!result.empty() && used + 1 + word.size() > line_width) {
       result += "\n" + std::string(indent, ' ');
       used = indent;
     } else if (!result.empty()) {

@@ -11,9 +11,9 @@
 namespace dlcc::lower {
 namespace {
 
-class Checker {
+class ModuleChecker {
  public:
-  Checker(const std::vector<InputDim>& dims, Diagnostics& diagnostics) : diagnostics_(diagnostics) {
+  ModuleChecker(const std::vector<InputDim>& dims, Diagnostics& diagnostics) : diagnostics_(diagnostics) {
     for (const InputDim& d : dims) given_.insert(d.symbol.name);
   }
 
@@ -150,7 +150,8 @@ static std::string remedy_for_main(const relay::Module& module) {
 bool check_module(const relay::Module& module, const SourceLocation& model, Diagnostics& diagnostics) {
   size_t before = diagnostics.error_count();
   auto main = module.functions.find("main");
-  Checker checker(main == module.functions.end() ? std::vector<InputDim>() : relay::input_dims(module), diagnostics);
+  ModuleChecker checker(main == module.functions.end() ? std::vector<InputDim>() : relay::input_dims(module),
+                        diagnostics);
   if (main != module.functions.end())
     checker.check_main(main->second);
   else

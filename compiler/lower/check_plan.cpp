@@ -56,13 +56,13 @@ bool admits(const Function& f, const Sizes& sizes) {
          });
 }
 
-class Checker : ValueAddresses {
+class PlanChecker : ValueAddresses {
  public:
   // `function` is the program, or one of its functions, with static sizes; `functions` are the plans of the functions.
   // If the static sizes are an instance of symbolic ones, `sizes` has the values of the symbols; else `aliases` is
   // null.
-  Checker(const Program& program, const Function& function, const FunctionPlan& plan,
-          const std::vector<FunctionPlan>& functions, const AliasAnalysis* aliases, const Sizes& sizes)
+  PlanChecker(const Program& program, const Function& function, const FunctionPlan& plan,
+              const std::vector<FunctionPlan>& functions, const AliasAnalysis* aliases, const Sizes& sizes)
       : ValueAddresses(function, plan, aliases), program_(program), functions_(functions), sizes_(sizes) {}
 
   void run() {
@@ -421,10 +421,10 @@ void check_all_sizes(const Program& program, const StoragePlan& plan) {
   for (const auto& sizes : sample_sizes(program)) {
     if (admitted.status_at(sizes) != tensor::Status::ok) continue;
     const Program at = instantiate(program, sizes);
-    Checker(at, at, plan, plan.functions, &aliases[0], sizes).run();
+    PlanChecker(at, at, plan, plan.functions, &aliases[0], sizes).run();
     for (size_t k = 0; k < at.functions.size(); ++k)
       if (admits(program.functions[k], sizes))
-        Checker(at, at.functions[k], plan.functions[k], plan.functions, &aliases[k + 1], sizes).run();
+        PlanChecker(at, at.functions[k], plan.functions[k], plan.functions, &aliases[k + 1], sizes).run();
   }
 }
 
@@ -434,7 +434,7 @@ std::string check_storage(const Program& program, const StoragePlan& plan) {
   try {
     if (!has_symbols(program))
       for_each_plan(program, plan, [&](const Function& f, const FunctionPlan& own) {
-        if (admits(f, {})) Checker(program, f, own, plan.functions, nullptr, {}).run();
+        if (admits(f, {})) PlanChecker(program, f, own, plan.functions, nullptr, {}).run();
       });
     else
       check_all_sizes(program, plan);

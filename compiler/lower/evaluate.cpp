@@ -12,7 +12,7 @@
 namespace dlcc::lower {
 namespace {
 
-using Bytes = std::vector<std::byte>;
+using Contents = std::vector<std::byte>;
 
 // Kernels and functions compiled once for all calls.
 struct CompiledCode {
@@ -120,7 +120,7 @@ class Evaluator {
     std::span<std::byte> b = bytes(id);
     std::vector<int64_t> shape;
     for (const Dim& d : v.shape) shape.push_back(number(d));
-    return Constant(v.type, std::move(shape), Bytes(b.begin(), b.end()));
+    return Constant(v.type, std::move(shape), Contents(b.begin(), b.end()));
   }
 
  private:
@@ -156,7 +156,7 @@ class Evaluator {
     const Value& v = function_.values[static_cast<size_t>(id)];
     auto size = static_cast<size_t>(storage_bytes(v.type, 1));
     std::span<std::byte> at = bytes(id).subspan(static_cast<size_t>(index) * size, size);
-    return Constant(v.type, {}, Bytes(at.begin(), at.end()));
+    return Constant(v.type, {}, Contents(at.begin(), at.end()));
   }
 
   Memory bytes(ValueId id) {
@@ -210,7 +210,7 @@ class Evaluator {
   const Function& function_;
   size_t level_;
   CompiledCode& code_;
-  std::vector<Bytes> own_;      // the memory of outputs and temporaries
+  std::vector<Contents> own_;   // the memory of outputs and temporaries
   std::vector<Memory> memory_;  // by value; empty for views
   std::map<tensor::Var, Constant> scalars_;
   std::map<std::string, int64_t> sizes_;  // data-dependent sizes defined so far
@@ -220,7 +220,7 @@ class Evaluator {
 Constant element_of(const Constant& tensor, int64_t index) {
   const auto size = static_cast<size_t>(storage_bytes(tensor.dtype(), 1));
   const auto bytes = tensor.bytes().subspan(static_cast<size_t>(index) * size, size);
-  return Constant(tensor.dtype(), {}, Bytes(bytes.begin(), bytes.end()));
+  return Constant(tensor.dtype(), {}, Contents(bytes.begin(), bytes.end()));
 }
 
 }  // namespace

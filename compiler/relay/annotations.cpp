@@ -7,12 +7,6 @@ namespace dlcc::relay {
 
 namespace {
 
-bool has_symbols(const Type& type) {
-  bool found = false;
-  for_each_symbol(type, [&](const Symbol&) { found = true; });
-  return found;
-}
-
 // Whether the type has functions or an instance of a generic data type in it.
 bool may_be_instance(const Type& type) {
   const TupleType* t = as<TupleType>(type);

@@ -164,9 +164,9 @@ class Matrix {
   int64_t steps_ = 0;
 };
 
-class Checker {
+class MatchChecker {
  public:
-  Checker(const Module& module, Diagnostics& diagnostics)
+  MatchChecker(const Module& module, Diagnostics& diagnostics)
       : module_(module), diagnostics_(diagnostics), matrix_(module) {}
 
   bool run() {
@@ -220,6 +220,6 @@ class Checker {
 
 }  // namespace
 
-bool check_matches(const Module& module, Diagnostics& diagnostics) { return Checker(module, diagnostics).run(); }
+bool check_matches(const Module& module, Diagnostics& diagnostics) { return MatchChecker(module, diagnostics).run(); }
 
 }  // namespace dlcc::relay

@@ -189,12 +189,6 @@ Type Inference::instantiate(const FunctionType& f) {
   });
 }
 
-static bool has_symbols(const Type& type) {
-  bool found = false;
-  for_each_symbol(type, [&](const Symbol&) { found = true; });
-  return found;
-}
-
 Type Inference::call_function(const Type& callee, Call& call, Callee kind, const SourceLocation& location) {
   const bool global = kind != Callee::local;
   Type type = unifier_.shallow(callee);

@@ -320,7 +320,7 @@ std::vector<Instance*> Inference::remaining(Template& t) {
 }
 
 void Inference::replace_templates() {
-  Replacements all;
+  InstanceReplacements all;
   for (const auto& t : templates_) {
     if (!t->is_replaced) continue;
     if (const Var* v = std::get_if<Var>(&t->name)) {

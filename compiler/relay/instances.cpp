@@ -90,7 +90,7 @@ void rename_globals(Block& block, const std::map<std::string, std::string>& name
   rename(block.result);
 }
 
-static void replace(Binding& b, const Replacements& all) {
+static void replace(Binding& b, const InstanceReplacements& all) {
   for_each_atom(b.op, [&](Atom& a) {
     const Var* v = std::get_if<Var>(&a);
     if (auto it = v ? all.variables.find((*v)->id) : all.variables.end(); it != all.variables.end()) a = it->second;
@@ -98,7 +98,7 @@ static void replace(Binding& b, const Replacements& all) {
   for_each_block(b.op, [&](Block& inner) { replace(inner, all); });
 }
 
-void replace(Block& block, const Replacements& all) {
+void replace(Block& block, const InstanceReplacements& all) {
   std::vector<Binding> bindings = std::exchange(block.bindings, {});
   for (Binding& b : bindings) {
     auto instances = all.functions.find(b.var->id);

@@ -66,13 +66,13 @@ int64_t count_operations(const Block&);  // at least 1; nested blocks included
 std::set<int> shared_functions(const Function&);
 
 // What takes the place of functions that are inferred at each use.
-struct Replacements {
+struct InstanceReplacements {
   std::map<std::string, std::string> globals;       // names of instances to those that they have at the end
   std::map<int, Var> variables;                     // variables of instances to those that remain
   std::map<int, std::vector<Instance*>> functions;  // variables of local functions to their instances
 };
 
-void replace(Block&, const Replacements&);
+void replace(Block&, const InstanceReplacements&);
 
 // Puts other names in place of those of functions.
 void rename_globals(Block&, const std::map<std::string, std::string>& names);

@@ -127,6 +127,12 @@ void for_each_symbol(const Type& type, const std::function<void(const Symbol&)>&
   });
 }
 
+bool has_symbols(const Type& type) {
+  bool found = false;
+  for_each_symbol(type, [&](const Symbol&) { found = true; });
+  return found;
+}
+
 bool is_static(const Type& type) {
   if (!type) return false;
   return !any_leaf(type, [](const Type& t) {

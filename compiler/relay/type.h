@@ -115,5 +115,6 @@ bool any_leaf(const Type&, const std::function<bool(const Type&)>& predicate);
 
 // Calls `visit` for every dimension symbol in the type, in order of appearance.
 void for_each_symbol(const Type&, const std::function<void(const Symbol&)>& visit);
+bool has_symbols(const Type&);
 
 }  // namespace dlcc::relay

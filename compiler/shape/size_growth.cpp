@@ -5,11 +5,11 @@
 namespace dlcc {
 namespace {
 
-constexpr int search_steps = 100;  // bounds the alternatives of nested minima and maxima
+constexpr int max_alternatives = 100;  // bounds the alternatives of nested minima and maxima
 
-class Search {
+class GrowthSearch {
  public:
-  Search(const Dim& size, const std::function<bool(const Dim&)>& is_inner) : size_(size), is_inner_(is_inner) {}
+  GrowthSearch(const Dim& size, const std::function<bool(const Dim&)>& is_inner) : size_(size), is_inner_(is_inner) {}
 
   // Extends `growth` so that it holds for the size `after`, too.
   bool add(const Dim& after, SizeGrowth& growth) {
@@ -48,7 +48,7 @@ class Search {
 
   const Dim& size_;
   const std::function<bool(const Dim&)>& is_inner_;
-  int steps_ = search_steps;
+  int steps_ = max_alternatives;
 };
 
 }  // namespace
@@ -62,7 +62,7 @@ std::optional<SizeGrowth> size_growth(const Dim& after, const Dim& size, const s
     most = next;
   }
   SizeGrowth growth;
-  return Search(size, is_inner).add(most, growth) ? std::optional(growth) : std::nullopt;
+  return GrowthSearch(size, is_inner).add(most, growth) ? std::optional(growth) : std::nullopt;
 }
 
 }  // namespace dlcc

@@ -110,26 +110,26 @@ int axis_read_at(const Stage& stage, const Buffer& buffer, int d) {
   return axis;
 }
 
-Pattern pattern_of(const TensorFunction& f) {
-  if (f.results.size() != 1 || has_body(f)) return Pattern::opaque;
+OpPattern pattern_of(const TensorFunction& f) {
+  if (f.results.size() != 1 || has_body(f)) return OpPattern::opaque;
   int reductions = 0;
   bool all_elementwise = true;
   for (size_t k = 0; k < f.stages.size(); ++k) {
     const Stage& stage = f.stages[k];
-    if (stage.results.size() != 1 || !stage.origin.empty()) return Pattern::opaque;
+    if (stage.results.size() != 1 || !stage.origin.empty()) return OpPattern::opaque;
     if (stage.reduction) {
-      if (k > 0) return Pattern::opaque;
+      if (k > 0) return OpPattern::opaque;
       ++reductions;
     } else if (!is_elementwise(stage)) {
       all_elementwise = false;
     }
   }
   if (reductions == 0) {
-    if (all_elementwise) return Pattern::elementwise;
-    return f.stages.size() == 1 ? Pattern::injective : Pattern::opaque;
+    if (all_elementwise) return OpPattern::elementwise;
+    return f.stages.size() == 1 ? OpPattern::injective : OpPattern::opaque;
   }
-  if (!all_elementwise) return Pattern::opaque;
-  return is_sum_of_products(f.stages[0]) ? Pattern::contraction : Pattern::reduction;
+  if (!all_elementwise) return OpPattern::opaque;
+  return is_sum_of_products(f.stages[0]) ? OpPattern::contraction : OpPattern::reduction;
 }
 
 std::vector<Symbol> symbols_of(const TensorFunction& f) {

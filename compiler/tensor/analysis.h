@@ -13,14 +13,14 @@ namespace dlcc::tensor {
 
 // The access pattern of a function, ordered from the easiest to fuse to the hardest. The pattern of a fused group is
 // the maximum of its members' patterns.
-enum class Pattern : uint8_t {
+enum class OpPattern : uint8_t {
   elementwise,  // each operand is read at the result's index, broadcast dimensions left out
   injective,    // one stage without reduction that reads at any index: transposition, slicing, gathering
   reduction,    // one reduction, then elementwise stages
   contraction,  // one sum of products of two operands, then elementwise stages
   opaque,       // anything else: several reductions, several results, concatenation
 };
-Pattern pattern_of(const TensorFunction&);
+OpPattern pattern_of(const TensorFunction&);
 
 // All symbols of a function, each once, sorted by name: of the shapes of its buffers, of axes and origins, and of its
 // expressions.

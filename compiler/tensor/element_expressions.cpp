@@ -11,7 +11,7 @@
 namespace dlcc::tensor {
 namespace {
 
-using Index = std::vector<int64_t>;
+using Position = std::vector<int64_t>;
 
 class Unroller {
  public:
@@ -33,7 +33,7 @@ class Unroller {
 
   // ---- elements of buffers
 
-  Expr element(const Buffer& b, const Index& index) {
+  Expr element(const Buffer& b, const Position& index) {
     auto param = std::ranges::find(f_.params, b);
     if (param != f_.params.end()) {
       const KnownElements& known = args_[static_cast<size_t>(param - f_.params.begin())];
@@ -51,7 +51,7 @@ class Unroller {
     return elements_[{b.get(), index}] = nodes > ElementExpressions::max_nodes ? Expr() : value;
   }
 
-  Expr computed_element(const Buffer& b, const Index& index) {
+  Expr computed_element(const Buffer& b, const Position& index) {
     for (const Stage& s : f_.stages) {
       auto result = std::ranges::find(s.results, b);
       if (result == s.results.end()) continue;
@@ -98,7 +98,7 @@ class Unroller {
   }
 
   Expr loaded(const Load& x, Point& point) {
-    Index index;
+    Position index;
     bool inside = true;
     for (size_t d = 0; d < x.indices.size(); ++d) {
       const Expr at = value(x.indices[d], point);
@@ -114,7 +114,7 @@ class Unroller {
 
   const TensorFunction& f_;
   std::span<const KnownElements> args_;
-  std::map<std::pair<const BufferNode*, Index>, Expr> elements_;
+  std::map<std::pair<const BufferNode*, Position>, Expr> elements_;
 };
 
 }  // namespace

@@ -60,6 +60,7 @@ class Node {
   int input_count() const { return static_cast<int>(c_.inputs.size()); }
   bool has(int input) const { return input < input_count() && c_.inputs[input].has_value(); }
   const Value& in(int input) const { return *c_.inputs[input]; }  // has(input) must hold
+  std::optional<Value> optional_in(int input) const { return has(input) ? std::optional(in(input)) : std::nullopt; }
   Values all_inputs() const;
   int output_count() const;
   bool wants(int output) const;  // whether the model names the output

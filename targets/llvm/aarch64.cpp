@@ -17,7 +17,7 @@ const tensor::Machine machine{.vector_bytes = 16,
                               .l2_bytes = 512 << 10,
                               .machine_balance = 4};
 
-CodeLevel level_for(const llvm::MCSubtargetInfo&, const std::string& cpu, const std::string& features) {
+CodeLevel aarch64_level(const llvm::MCSubtargetInfo&, const std::string& cpu, const std::string& features) {
   return {cpu, cpu, "", features, machine};
 }
 
@@ -25,7 +25,7 @@ CodeLevel level_for(const llvm::MCSubtargetInfo&, const std::string& cpu, const 
 const std::vector<std::string> features = {"bf16",     "complxnum", "crc", "dotprod", "f32mm", "f64mm", "fp16fml",
                                            "fullfp16", "i8mm",      "lse", "neon",    "rdm",   "sve",   "sve2"};
 
-bool is_usable(const llvm::MCSubtargetInfo& info) { return info.checkFeatures("+neon"); }
+bool has_neon(const llvm::MCSubtargetInfo& info) { return info.checkFeatures("+neon"); }
 
 }  // namespace
 
@@ -40,7 +40,7 @@ TargetFamily aarch64_family() {
 #endif
   CodeLevel generic{"generic", "generic", "", "", machine};
   base.baseline = generic;
-  return {base, {generic}, {generic}, features, level_for, is_usable};
+  return {base, {generic}, {generic}, features, aarch64_level, has_neon};
 }
 
 }  // namespace dlcc::targets

@@ -13,7 +13,6 @@
 namespace dlcc::targets {
 
 using llvm::Value;
-using lower::Region;
 
 namespace {
 
@@ -120,7 +119,7 @@ class RunFunctionEmitter {
 
   void set_debug_line(int line) { b_.SetCurrentDebugLocation(location(function_, line)); }
 
-  void emit_region(const Region& region) {
+  void emit_region(const lower::Region& region) {
     constexpr auto out_of_range = static_cast<uint32_t>(tensor::Status::dimension_out_of_range);
     for (const lower::Step& step : region.steps) {
       if (parts_.text) set_debug_line(parts_.text->steps.at(&step));
@@ -266,7 +265,7 @@ class RunFunctionEmitter {
     std::vector<llvm::PHINode*> merges;
     for (const lower::Branch::Merge& m : x.merges)
       merges.push_back(llvm::PHINode::Create(type_of_scalar(module_.getContext(), m.result->type), 2, "", after));
-    auto emit_arm = [&](llvm::BasicBlock* arm, const Region& region, tensor::Expr lower::Branch::Merge::*value) {
+    auto emit_arm = [&](llvm::BasicBlock* arm, const lower::Region& region, tensor::Expr lower::Branch::Merge::*value) {
       b_.SetInsertPoint(arm);
       emit_region(region);
       std::vector<Value*> values;

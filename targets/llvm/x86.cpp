@@ -67,7 +67,7 @@ void apply_measurements(const std::string& cpu, tensor::Machine& machine) {
   if (cpu == "znver5") machine.machine_balance = 6;
 }
 
-CodeLevel level_for(const llvm::MCSubtargetInfo& info, const std::string& cpu, const std::string& features) {
+CodeLevel x86_level(const llvm::MCSubtargetInfo& info, const std::string& cpu, const std::string& features) {
   auto has = [&](const char* feature) { return info.checkFeatures(std::string("+") + feature); };
   bool wide = has("avx512f") && has("avx512vl") && has("avx512bw") && has("avx512dq");
   CodeLevel level = wide ? v4() : has("avx2") ? v3() : v2();
@@ -79,7 +79,7 @@ CodeLevel level_for(const llvm::MCSubtargetInfo& info, const std::string& cpu, c
   return level;
 }
 
-bool is_usable(const llvm::MCSubtargetInfo& info) { return info.checkFeatures("+64bit,+sse2"); }
+bool is_64_bit(const llvm::MCSubtargetInfo& info) { return info.checkFeatures("+64bit,+sse2"); }
 
 // LLVM does not use 512-bit registers without its feature evex512, which every CPU with AVX-512 has, and cannot select
 // instructions for AVX-512 with neither that nor avx512vl.
@@ -100,7 +100,7 @@ TargetFamily x86_family() {
 #ifdef __x86_64__
   base.is_host_architecture = true;
 #endif
-  return {base,     {v3(), v4(), v4_vnni()}, {v2(), v3(), v4(), v4_vnni()}, features_with_check(), level_for, is_usable,
+  return {base,     {v3(), v4(), v4_vnni()}, {v2(), v3(), v4(), v4_vnni()}, features_with_check(), x86_level, is_64_bit,
           completed};
 }
 

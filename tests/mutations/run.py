@@ -27,7 +27,7 @@ import time
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 COPY = SOURCE / "build" / "mutations"
-BUILD = COPY / "build" / "release"
+BUILD = COPY / "build" / "incremental"
 
 
 class Edit:
@@ -139,7 +139,7 @@ class Runner:
         """Builds the copy and, unless `tested`, requires that all tests pass without a mutation."""
         update_copy()
         data = os.environ.get("DLCC_TEST_DATA", "")
-        configured, output = self.call("cmake", "--preset", "release", f"-DDLCC_TEST_DATA={data}")
+        configured, output = self.call("cmake", "--preset", "incremental", f"-DDLCC_TEST_DATA={data}")
         if configured:
             configured, output = self.build()
         if not configured:

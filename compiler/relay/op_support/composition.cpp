@@ -1,7 +1,7 @@
 // Calls of operators within the definition of another one.
 #include "relay/op_support/composition.h"
 
-namespace dlcc::relay {
+namespace dlcc::relay::ops {
 
 namespace {
 
@@ -105,34 +105,50 @@ Value Composition::reshape(const Value& value, const Shape& shape) {
   return call("reshape", {value}, {{"newshape", sizes_attribute(shape)}, {"allowzero", true}});
 }
 
+Value Composition::transpose(const Value& value, const std::vector<int64_t>& axes) {
+  return call("transpose", {value}, {{"axes", axes}});
+}
+
 void Composition::require(const Failure& failure) const {
   if (failure) fail(*failure);
 }
 
 void Composition::fail(TypeError error) const { throw Rejected{std::move(error)}; }
 
-TypeResult Composition::type(const Operands& operands, const Calls& calls) {
-  try {
+Composition::Functions Composition::functions(const std::string& name, const Calls& calls) {
+  auto type = [calls](const void* attrs, const Operands& operands) -> TypeResult {
+    try {
+      Composition c(operands);
+      std::vector<Type> types;
+      for (const Value& v : calls(attrs, c)) types.push_back(tensor_type(v.type.shape, v.type.dtype));
+      return types.size() == 1 ? types[0] : tuple_type(std::move(types));
+    } catch (Rejected& rejected) {
+      return std::move(rejected.error);
+    }
+  };
+  auto compute = [name, calls](const void* attrs, const Operands& operands) {
     Composition c(operands);
-    std::vector<Type> types;
-    for (const Value& v : calls(c)) types.push_back(tensor_type(v.type.shape, v.type.dtype));
-    return types.size() == 1 ? types[0] : tuple_type(std::move(types));
-  } catch (Rejected& rejected) {
-    return std::move(rejected.error);
-  }
+    const std::vector<Value> results = calls(attrs, c);
+    return c.definition(name, results);
+  };
+  auto positive_sizes = [calls](const void* attrs, const Operands& operands) {
+    Composition c(operands);
+    calls(attrs, c);
+    return c.positive_sizes();
+  };
+  return {type, compute, positive_sizes};
 }
 
-TensorFunction Composition::definition(const std::string& name, const Operands& operands, const Calls& calls) {
-  Composition c(operands);
+TensorFunction Composition::definition(const std::string& name, const std::vector<Value>& values) {
   std::vector<tensor::Source> results;
   auto copied = [](const std::vector<Tensor>& args, Index i) { return stored(args[0], i); };
-  for (const Value& v : calls(c))  // a result is computed by a stage
-    results.push_back(v.source.part < 0 ? c.compute(v.dtype(), v.shape(), {v}, copied).source : v.source);
+  for (const Value& v : values)  // a result is computed by a stage
+    results.push_back(v.source.part < 0 ? compute(v.dtype(), v.shape(), {v}, copied).source : v.source);
   std::vector<tensor::Buffer> params;
-  for (const Operand& o : operands)
+  for (const Operand& o : operands_)
     params.push_back(tensor::make_buffer(fmt::format("p{}", params.size()), o.dtype, o.shape));
   std::vector<tensor::Part> parts;
-  for (const Part& part : c.parts_) {
+  for (const Part& part : parts_) {
     tensor::Part& composed = parts.emplace_back(part.define(part.operands()));
     for (const Value& v : part.args) composed.operands.push_back(v.source);
   }
@@ -141,11 +157,9 @@ TensorFunction Composition::definition(const std::string& name, const Operands& 
   return f;
 }
 
-std::vector<Dim> Composition::positive_sizes(const Operands& operands, const Calls& calls) {
-  Composition c(operands);
-  calls(c);
+std::vector<Dim> Composition::positive_sizes() const {
   std::vector<Dim> sizes;
-  for (const Part& part : c.parts_) {
+  for (const Part& part : parts_) {
     if (!part.positive_sizes) continue;
     const std::vector<Dim> more = part.positive_sizes(part.operands());
     sizes.insert(sizes.end(), more.begin(), more.end());
@@ -153,4 +167,4 @@ std::vector<Dim> Composition::positive_sizes(const Operands& operands, const Cal
   return sizes;
 }
 
-}  // namespace dlcc::relay
+}  // namespace dlcc::relay::ops

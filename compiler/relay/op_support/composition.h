@@ -17,7 +17,7 @@
 #include "relay/op_support/type_checks.h"
 #include "tensor/passes/compose.h"
 
-namespace dlcc::relay {
+namespace dlcc::relay::ops {
 
 // An operand of the composed operator, or a result of a call.
 struct Value {
@@ -55,16 +55,20 @@ class Composition {
   Value number(DType, double);
   Value cast(const Value&, DType);
   Value reshape(const Value&, const Shape&);
+  Value transpose(const Value&, const std::vector<int64_t>& axes);
 
   // Ends the composition with the error, if there is one.
   void require(const Failure&) const;
   [[noreturn]] void fail(TypeError) const;
 
-  // The outcomes of a function that makes the calls and returns the results.
-  using Calls = std::function<std::vector<Value>(Composition&)>;
-  static TypeResult type(const Operands&, const Calls&);
-  static TensorFunction definition(const std::string& name, const Operands&, const Calls&);
-  static std::vector<Dim> positive_sizes(const Operands&, const Calls&);
+  // The functions of an operator that follow from the one that makes the calls and returns the results.
+  using Calls = detail::ErasedFunction<std::vector<Value>, Composition&>;
+  struct Functions {
+    detail::ErasedFunction<TypeResult, const Operands&> type;
+    detail::ErasedFunction<TensorFunction, const Operands&> compute;
+    detail::ErasedFunction<std::vector<Dim>, const Operands&> positive_sizes;
+  };
+  static Functions functions(const std::string& name, const Calls&);
 
  private:
   struct Part {  // a call, or a computation of its own
@@ -75,6 +79,8 @@ class Composition {
     Operands operands() const;
   };
   Value add(Part, const TensorType& result);
+  TensorFunction definition(const std::string& name, const std::vector<Value>& results);
+  std::vector<Dim> positive_sizes() const;
 
   const Operands& operands_;
   std::vector<Part> parts_;
@@ -87,21 +93,17 @@ AttrValue sizes_attribute(const Shape&);
 // result, or the results as a list.
 template <class A, class F>
 OperatorSpec<A> composed(OperatorSpec<A> spec, F make) {
-  auto calls = [make](const A& a) {
-    return Composition::Calls([make, &a](Composition& c) -> std::vector<Value> {
-      if constexpr (std::is_same_v<decltype(make(a, c)), Value>)
-        return {make(a, c)};
-      else
-        return make(a, c);
-    });
-  };
-  spec.type = [calls](const A& a, const Operands& in) { return Composition::type(in, calls(a)); };
-  spec.compute = [calls, name = spec.name](const A& a, const Operands& in) {
-    return Composition::definition(name, in, calls(a));
-  };
-  if (!spec.variadic)
-    spec.positive_sizes = [calls](const A& a, const Operands& in) { return Composition::positive_sizes(in, calls(a)); };
+  auto functions = Composition::functions(spec.name, [make](const void* attrs, Composition& c) -> std::vector<Value> {
+    const A& a = *static_cast<const A*>(attrs);
+    if constexpr (std::is_same_v<decltype(make(a, c)), Value>)
+      return {make(a, c)};
+    else
+      return make(a, c);
+  });
+  spec.type.erased = std::move(functions.type);
+  spec.compute.erased = std::move(functions.compute);
+  if (!spec.variadic) spec.positive_sizes.erased = std::move(functions.positive_sizes);
   return spec;
 }
 
-}  // namespace dlcc::relay
+}  // namespace dlcc::relay::ops

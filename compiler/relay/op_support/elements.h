@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "relay/operator.h"
+#include "relay/operator_spec.h"
 #include "tensor/builder.h"
 
 namespace dlcc::relay {

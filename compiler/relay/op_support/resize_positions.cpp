@@ -74,15 +74,16 @@ Expr rounded(const std::string& rounding, const ResizedAxis& a, Expr x) {
   return rounding == "round_prefer_floor" ? ceil(x - half) : floor(x + half);
 }
 
-Expr ceil_div(Expr a, Expr b) { return Expr(0) - floor_div(Expr(0) - a, b); }
+Expr quotient_rounded_up(Expr a, Expr b) { return Expr(0) - floor_div(Expr(0) - a, b); }
 
 Expr rounded(const std::string& rounding, const ResizedAxis& a, const Position& x) {
   const auto& [n, d] = x;
   if (rounding == "floor") return floor_div(n, d);
-  if (rounding == "ceil") return ceil_div(n, d);
-  if (rounding == "simple") return select(shrinks(a), ceil_div(n, d), floor_div(n, d));
+  if (rounding == "ceil") return quotient_rounded_up(n, d);
+  if (rounding == "simple") return select(shrinks(a), quotient_rounded_up(n, d), floor_div(n, d));
   const Expr twice = Expr(2) * n;
-  return rounding == "round_prefer_floor" ? ceil_div(twice - d, Expr(2) * d) : floor_div(twice + d, Expr(2) * d);
+  return rounding == "round_prefer_floor" ? quotient_rounded_up(twice - d, Expr(2) * d)
+                                          : floor_div(twice + d, Expr(2) * d);
 }
 
 }  // namespace

@@ -8,7 +8,7 @@
 #include <variant>
 #include <vector>
 
-#include "relay/operator.h"
+#include "relay/operator_spec.h"
 
 namespace dlcc::relay {
 
@@ -49,6 +49,9 @@ Failure check_factors(const TensorType& a, const char* what_a, const TensorType&
 Failure check_rank(const TensorType&, const char* what, int rank);
 Failure check_equal(const Dim& a, const std::string& what_a, const Dim& b, const std::string& what_b);
 Failure check_positive(const char* attribute, const std::vector<int64_t>& values);
+// Layouts of data with 1, 2 or 3 spatial axes.
+inline constexpr const char* channels_first[] = {"NCW", "NCHW", "NCDHW"};
+inline constexpr const char* channels_last[] = {"NWC", "NHWC", "NDHWC"};
 Failure check_layout(const char* attribute, const std::string& found, const std::string& expected);
 Failure check_pad_mode(const std::string& mode);
 

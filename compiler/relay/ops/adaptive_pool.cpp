@@ -11,9 +11,6 @@ struct AdaptivePoolAttrs {
   std::string layout, out_layout;
 };
 
-constexpr const char* channels_first[] = {"NCW", "NCHW", "NCDHW"};
-constexpr const char* channels_last[] = {"NWC", "NHWC", "NDHWC"};
-
 // One pooled axis.
 struct PooledAxis {
   int64_t in, out;

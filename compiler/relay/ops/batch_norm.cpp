@@ -53,7 +53,7 @@ void batch_norm(OperatorTable& table) {
                      {"epsilon", &BatchNormAttrs::epsilon, "added to the variance"},
                      {"center", &BatchNormAttrs::center, "add beta"},
                      {"scale", &BatchNormAttrs::scale, "multiply with gamma"}},
-      .arguments = {std::begin(argument_names), std::end(argument_names)},
+      .arguments = std::vector<std::string>(std::begin(argument_names), std::end(argument_names)),
       .type = type_of_batch_norm,
       .compute = define_batch_norm,
       .tolerance = 1e-6,

@@ -61,7 +61,7 @@ Expr quotient(Expr a, Expr b) { return a / b; }
 Expr larger(Expr a, Expr b) { return max(a, b); }
 Expr smaller(Expr a, Expr b) { return min(a, b); }
 
-const BinaryFunction functions[] = {
+const BinaryFunction binary_functions[] = {
     {"add", "lhs + rhs", types::number, sum_value},
     {"subtract", "lhs - rhs", types::number, difference},
     {"multiply", "lhs * rhs", types::number, product_value},
@@ -89,7 +89,7 @@ const BinaryFunction functions[] = {
 }  // namespace
 
 void binary_arithmetic(OperatorTable& table) {
-  for (const BinaryFunction& f : functions) {
+  for (const BinaryFunction& f : binary_functions) {
     table.add<NoAttrs>({
         .name = f.name,
         .summary = f.summary,

@@ -22,10 +22,6 @@ struct YoloReorgAttrs {
 
 // ---- blocks and channels
 
-Value transposed(Composition& c, const Value& x, const std::vector<int64_t>& axes) {
-  return c.call("transpose", {x}, {{"axes", axes}});
-}
-
 // The axes of an image: batch, channels, rows, columns.
 struct Image {
   Value value;
@@ -40,12 +36,12 @@ Image checked_image(const SubPixelAttrs& a, Composition& c) {
   if (a.layout != "NCHW" && a.layout != "NHWC") c.require(check_layout("layout", a.layout, "NCHW"));
   if (a.mode != "DCR" && a.mode != "CRD")
     c.fail(attribute_error(fmt::format("mode must be \"DCR\" or \"CRD\", found \"{}\"", a.mode)));
-  if (a.layout == "NHWC") x = transposed(c, x, {0, 3, 1, 2});
+  if (a.layout == "NHWC") x = c.transpose(x, {0, 3, 1, 2});
   return {x, x.shape()[0], x.shape()[1], x.shape()[2], x.shape()[3]};
 }
 
 Value in_layout(const SubPixelAttrs& a, Composition& c, const Value& x) {
-  return a.layout == "NHWC" ? transposed(c, x, {0, 2, 3, 1}) : x;
+  return a.layout == "NHWC" ? c.transpose(x, {0, 2, 3, 1}) : x;
 }
 
 void check_multiple(const Composition& c, const char* what, const Dim& size, int64_t divisor) {
@@ -63,7 +59,7 @@ Value depth_to_space(const SubPixelAttrs& a, Composition& c) {
                                   : Shape{x.batch, channels, b, b, x.rows, x.columns};
   const std::vector<int64_t> order =
       depth_first ? std::vector<int64_t>{0, 3, 4, 1, 5, 2} : std::vector<int64_t>{0, 1, 4, 2, 5, 3};
-  const Value moved = transposed(c, c.reshape(x.value, split), order);
+  const Value moved = c.transpose(c.reshape(x.value, split), order);
   return in_layout(a, c, c.reshape(moved, {x.batch, channels, x.rows * Dim(b), x.columns * Dim(b)}));
 }
 
@@ -74,8 +70,8 @@ Value space_to_depth(const SubPixelAttrs& a, Composition& c) {
   check_multiple(c, "the number of columns", x.columns, b);
   const Dim rows = floor_div(x.rows, Dim(b)), columns = floor_div(x.columns, Dim(b));
   const Value split = c.reshape(x.value, {x.batch, x.channels, rows, b, columns, b});
-  const Value moved = transposed(
-      c, split, a.mode == "DCR" ? std::vector<int64_t>{0, 3, 5, 1, 2, 4} : std::vector<int64_t>{0, 1, 3, 5, 2, 4});
+  const Value moved = c.transpose(
+      split, a.mode == "DCR" ? std::vector<int64_t>{0, 3, 5, 1, 2, 4} : std::vector<int64_t>{0, 1, 3, 5, 2, 4});
   return in_layout(a, c, c.reshape(moved, {x.batch, x.channels * Dim(b * b), rows, columns}));
 }
 
@@ -128,7 +124,7 @@ Value space_to_batch(const BatchBlockAttrs& a, Composition& c) {
     split.push_back(x.shape()[k]);
     merged.push_back(x.shape()[k]);
   }
-  return c.reshape(transposed(c, c.reshape(x, split), order), merged);
+  return c.reshape(c.transpose(c.reshape(x, split), order), merged);
 }
 
 Value batch_to_space(const BatchBlockAttrs& a, Composition& c) {
@@ -153,7 +149,7 @@ Value batch_to_space(const BatchBlockAttrs& a, Composition& c) {
     split.push_back(x.shape()[k]);
     merged.push_back(x.shape()[k]);
   }
-  const Value whole = c.reshape(transposed(c, c.reshape(x, split), order), merged);
+  const Value whole = c.reshape(c.transpose(c.reshape(x, split), order), merged);
   Shape begin, end;
   const auto crops = pairs_of(c, "crops", a.widths, count);
   for (size_t k = 0; k < merged.size(); ++k) {

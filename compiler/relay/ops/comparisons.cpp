@@ -6,14 +6,14 @@ namespace dlcc::relay::ops {
 
 namespace {
 
-struct Predicate {
+struct Comparison {
   const char* name;
   const char* summary;
   const TypeClass& types;
   tensor::BinaryOp op;
 };
 
-const Predicate predicates[] = {
+const Comparison comparison_functions[] = {
     {"equal", "lhs = rhs", types::ordinary, tensor::BinaryOp::eq},
     {"not_equal", "lhs differs from rhs", types::ordinary, tensor::BinaryOp::ne},
     {"less", "lhs < rhs", types::number, tensor::BinaryOp::lt},
@@ -28,7 +28,7 @@ const Predicate predicates[] = {
 }  // namespace
 
 void comparisons(OperatorTable& table) {
-  for (const Predicate& p : predicates) {
+  for (const Comparison& p : comparison_functions) {
     table.add<NoAttrs>({
         .name = p.name,
         .summary = p.summary,

@@ -7,15 +7,14 @@ namespace dlcc::relay::ops {
 
 namespace {
 
-constexpr const char* data_layouts[] = {"NCW", "NCHW", "NCDHW"};
 constexpr const char* kernel_layouts[] = {"OIW", "OIHW", "OIDHW"};
 
-ConvAttrs defaults_of(int rank) {
+ConvAttrs conv_defaults(int rank) {
   ConvAttrs a;
   a.strides.assign(rank, 1);
   a.dilation.assign(rank, 1);
   a.padding.assign(rank == 1 ? 2 : rank, 0);
-  a.data_layout = data_layouts[rank - 1];
+  a.data_layout = channels_first[rank - 1];
   a.kernel_layout = kernel_layouts[rank - 1];
   return a;
 }
@@ -23,7 +22,7 @@ ConvAttrs defaults_of(int rank) {
 DType result_type(const ConvAttrs& a, const Operands& in) { return a.out_dtype.value_or(in[0].dtype); }
 
 Failure check_attributes(const ConvAttrs& a, int rank, const Shape& weight) {
-  if (auto e = first_of({check_layout("data_layout", a.data_layout, data_layouts[rank - 1]),
+  if (auto e = first_of({check_layout("data_layout", a.data_layout, channels_first[rank - 1]),
                          check_layout("kernel_layout", a.kernel_layout, kernel_layouts[rank - 1]),
                          check_layout("out_layout", a.out_layout.empty() ? a.data_layout : a.out_layout, a.data_layout),
                          check_positive("groups", {a.groups})}))
@@ -37,7 +36,7 @@ Failure check_attributes(const ConvAttrs& a, int rank, const Shape& weight) {
                      fmt::format("the kernel size {} must be known at compile time", str(taps)), ""};
   if (a.kernel_size && *a.kernel_size != static_shape(taps) && *a.kernel_size != std::vector{taps[0].value()})
     return shape_error(
-        fmt::format("kernel_size is {}, but the weight has {}", str(shape_of(*a.kernel_size)), str(taps)));
+        fmt::format("kernel_size is {}, but the weight has {}", str(dlcc::shape_of(*a.kernel_size)), str(taps)));
   return std::nullopt;
 }
 
@@ -123,7 +122,7 @@ void add_conv(OperatorTable& table, int rank) {
   table.add<A>({
       .name = name,
       .summary = fmt::format("convolution over {} spatial ax{}", rank, rank == 1 ? "is" : "es"),
-      .defaults = defaults_of(rank),
+      .defaults = conv_defaults(rank),
       .attributes = {{"strides", &A::strides, "step between windows, per spatial axis"},
                      {"padding", &A::padding,
                       "zeros around the data: one number, one per axis, or all before and then all after"},

@@ -9,29 +9,28 @@ namespace dlcc::relay::ops {
 
 namespace {
 
-struct TransposeAttrs : ConvAttrs {
+struct ConvTransposeAttrs : ConvAttrs {
   std::vector<int64_t> output_padding;
 };
-struct DeformableAttrs : ConvAttrs {
+struct DeformableConvAttrs : ConvAttrs {
   int64_t deformable_groups = 1;
 };
 
-constexpr const char* data_layouts[] = {"NCW", "NCHW", "NCDHW"};
 constexpr const char* transposed_layouts[] = {"IOW", "IOHW", "IODHW"};
 
 template <class A>
-A defaults_of(int rank, const char* kernel_layout) {
+A conv_transpose_defaults(int rank, const char* kernel_layout) {
   A a;
   a.strides.assign(rank, 1);
   a.dilation.assign(rank, 1);
   a.padding.assign(rank, 0);
-  a.data_layout = data_layouts[rank - 1];
+  a.data_layout = channels_first[rank - 1];
   a.kernel_layout = kernel_layout;
   return a;
 }
 
 void check_layouts(const ConvAttrs& a, const Composition& c, int rank, const char* kernel_layout) {
-  c.require(first_of({check_layout("data_layout", a.data_layout, data_layouts[rank - 1]),
+  c.require(first_of({check_layout("data_layout", a.data_layout, channels_first[rank - 1]),
                       check_layout("kernel_layout", a.kernel_layout, kernel_layout),
                       check_layout("out_layout", a.out_layout.empty() ? a.data_layout : a.out_layout, a.data_layout),
                       check_positive("groups", {a.groups})}));
@@ -46,8 +45,8 @@ std::vector<int64_t> known_sizes(const Composition& c, const char* what, const S
 
 std::vector<Window> windows_of(const ConvAttrs& a, const Composition& c, const std::vector<int64_t>& taps) {
   if (a.kernel_size && *a.kernel_size != taps)
-    c.fail(shape_error(
-        fmt::format("kernel_size is {}, but the weight has {}", str(shape_of(*a.kernel_size)), str(shape_of(taps)))));
+    c.fail(shape_error(fmt::format("kernel_size is {}, but the weight has {}", str(dlcc::shape_of(*a.kernel_size)),
+                                   str(dlcc::shape_of(taps)))));
   auto windows = make_windows(taps, a.strides, a.dilation, a.padding);
   if (auto* e = std::get_if<TypeError>(&windows)) c.fail(*e);
   return std::get<0>(windows);
@@ -72,7 +71,7 @@ Value mirrored_weight(Composition& c, const Value& weight, int64_t groups) {
   return c.reshape(c.call("transpose", {c.reshape(w, split)}, {{"axes", order}}), merged);
 }
 
-Value conv_transpose(const TransposeAttrs& a, Composition& c, int rank) {
+Value conv_transpose(const ConvTransposeAttrs& a, Composition& c, int rank) {
   const Value x = c.operand(0), weight = c.operand(1);
   c.require(first_of({check_type(x.type, "data", types::number),
                       check_factors(x.type, "data", weight.type, "weight", a.out_dtype),
@@ -144,7 +143,7 @@ Value backward_weight(const ConvAttrs& a, Composition& c) {
 
 // ---- deformable convolution
 
-Value deformable_conv(const DeformableAttrs& a, Composition& c) {
+Value deformable_conv(const DeformableConvAttrs& a, Composition& c) {
   const Value x = c.operand(0), offset = c.operand(1), weight = c.operand(2);
   c.require(
       first_of({check_type(x.type, "data", types::real), check_same_type(x.type, "data", weight.type, "weight"),
@@ -186,8 +185,8 @@ std::vector<Field<A>> conv_fields() {
 }
 
 void add_transpose(OperatorTable& table, int rank) {
-  using A = TransposeAttrs;
-  A defaults = defaults_of<A>(rank, transposed_layouts[rank - 1]);
+  using A = ConvTransposeAttrs;
+  A defaults = conv_transpose_defaults<A>(rank, transposed_layouts[rank - 1]);
   defaults.output_padding.assign(rank, 0);
   std::vector<Field<A>> fields = conv_fields<A>();
   fields.push_back(
@@ -209,18 +208,18 @@ void conv_transpose(OperatorTable& table) {
   for (int rank : {1, 2, 3}) add_transpose(table, rank);
   table.add(composed<ConvAttrs>({.name = "nn.conv2d_backward_weight",
                                  .summary = "the gradient of the weight of a convolution",
-                                 .defaults = defaults_of<ConvAttrs>(2, "OIHW"),
+                                 .defaults = conv_transpose_defaults<ConvAttrs>(2, "OIHW"),
                                  .attributes = conv_fields<ConvAttrs>(),
                                  .arguments = {"grad", "data"},
                                  .sample_shapes = {{1, 2, 3, 3}, {1, 2, 4, 4}},
                                  .sample_attrs = {{"kernel_size", std::vector<int64_t>{2, 2}}}},
                                 backward_weight));
-  using D = DeformableAttrs;
+  using D = DeformableConvAttrs;
   std::vector<Field<D>> fields = conv_fields<D>();
   fields.push_back({"deformable_groups", &D::deformable_groups, "groups of channels that share their offsets"});
   table.add(composed<D>({.name = "nn.deformable_conv2d",
                          .summary = "a convolution whose taps are moved by offsets (y, x) of their own",
-                         .defaults = defaults_of<D>(2, "OIHW"),
+                         .defaults = conv_transpose_defaults<D>(2, "OIHW"),
                          .attributes = fields,
                          .arguments = {"data", "offset", "weight"},
                          .sample_shapes = {{1, 2, 4, 4}, {1, 8, 3, 3}, {2, 2, 2, 2}}},

@@ -76,10 +76,6 @@ Value correlation_of(const CorrelationAttrs& a, Composition& c) {
 
 // ---- dilation2d
 
-Value transposed(Composition& c, const Value& x, const std::vector<int64_t>& axes) {
-  return c.call("transpose", {x}, {{"axes", axes}});
-}
-
 // The largest sums of elements of a window and the weight's elements; there is nothing in the padding.
 Value morphological_dilation(const DilationAttrs& a, Composition& c) {
   Value x = c.operand(0), weight = c.operand(1);
@@ -88,8 +84,8 @@ Value morphological_dilation(const DilationAttrs& a, Composition& c) {
   const bool last = a.data_layout == "NHWC";
   if (!last) c.require(check_layout("data_layout", a.data_layout, "NCHW"));
   c.require(check_layout("kernel_layout", a.kernel_layout, last ? "HWI" : "IHW"));
-  if (last) x = transposed(c, x, {0, 3, 1, 2});
-  if (last) weight = transposed(c, weight, {2, 0, 1});
+  if (last) x = c.transpose(x, {0, 3, 1, 2});
+  if (last) weight = c.transpose(weight, {2, 0, 1});
   c.require(check_equal(weight.shape()[0], "the weight's channels", x.shape()[1], "the data's channels"));
   const Shape taps = {weight.shape()[1], weight.shape()[2]};
   if (!is_static(taps))
@@ -111,7 +107,7 @@ Value morphological_dilation(const DilationAttrs& a, Composition& c) {
         const std::vector<Expr> at = {i[0], i[1], windows[0].position(i[2], r[0]), windows[1].position(i[3], r[1])};
         return args[0].at_or(at, tensor::lowest(type)) + args[1](i[1], r[0], r[1]);
       });
-  return last ? transposed(c, result, {0, 2, 3, 1}) : result;
+  return last ? c.transpose(result, {0, 2, 3, 1}) : result;
 }
 
 // ---- crop_and_resize
@@ -130,7 +126,7 @@ Value cropped(const CropAttrs& a, Composition& c) {
     c.fail(attribute_error(fmt::format("method must be \"bilinear\" or \"nearest_neighbor\", found \"{}\"", a.method)));
   const bool last = a.layout == "NHWC";
   if (!last) c.require(check_layout("layout", a.layout, "NCHW"));
-  if (last) x = transposed(c, x, {0, 3, 1, 2});
+  if (last) x = c.transpose(x, {0, 3, 1, 2});
   const DType type = sampling_type(x.dtype());
   const Shape shape = {boxes.shape()[0], x.shape()[1], a.crop_size[0], a.crop_size[1]};
   const Dim batch = x.shape()[0];
@@ -167,7 +163,7 @@ Value cropped(const CropAttrs& a, Composition& c) {
         }
         return select(all_of(inside), value, number(type, a.extrapolation_value));
       });
-  return last ? transposed(c, result, {0, 2, 3, 1}) : result;
+  return last ? c.transpose(result, {0, 2, 3, 1}) : result;
 }
 
 }  // namespace

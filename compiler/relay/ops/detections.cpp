@@ -133,7 +133,7 @@ TypeResult type_of_valid_counts(const ValidCountsAttrs&, const Operands& in) {
                      tensor_type({data[0], data[1]}, dtype::i32)});
 }
 
-TypeResult type_of_suppression(const SuppressionAttrs& a, const Operands& in) {
+TypeResult type_of_box_suppression(const SuppressionAttrs& a, const Operands& in) {
   const Shape& data = in[0].shape;
   if (auto e = first_of({check_type(in[0], "data", types::real), check_rank(in[0], "data", 3),
                          check_rank(in[1], "valid_count", 1), check_rank(in[2], "indices", 2)}))
@@ -159,7 +159,7 @@ TypeResult type_of_proposal(const ProposalAttrs& a, const Operands& in) {
   return tensor_result({in[0].shape[0] * Dim(a.rpn_post_nms_top_n), 5}, in[0].dtype);
 }
 
-void add_types(OperatorTable& table) {
+void add_proposals(OperatorTable& table) {
   using T = TransformLocAttrs;
   table.add<T>({.name = "vision.multibox_transform_loc",
                 .summary = "(class, score, box) of the anchors, and how many of each image are valid",
@@ -188,7 +188,7 @@ void add_types(OperatorTable& table) {
                       {"return_indices", &S::return_indices, "positions and number, not boxes"},
                       {"invalid_to_bottom", &S::invalid_to_bottom, "boxes that are left come first"}},
        .arguments = {"data", "valid_count", "indices", "max_output_size", "iou_threshold"},
-       .type = type_of_suppression});
+       .type = type_of_box_suppression});
   using R = RegularAttrs;
   table.add<R>({.name = "vision.regular_non_max_suppression",
                 .summary = "boxes, classes and scores of the detections of each image, and their number",
@@ -238,7 +238,7 @@ void detections(OperatorTable& table) {
        .arguments = {"boxes", "scores", "max_output_boxes_per_class", "iou_threshold", "score_threshold"},
        .sample_shapes = {{1, 4, 4}, {1, 1, 4}, {1}, {}, {}}},
       all_class_suppression));
-  add_types(table);
+  add_proposals(table);
 }
 
 }  // namespace dlcc::relay::ops

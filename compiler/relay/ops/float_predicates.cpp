@@ -16,7 +16,7 @@ Expr is_nan(Expr a) { return unary(tensor::UnaryOp::is_nan, a); }
 Expr is_inf(Expr a) { return unary(tensor::UnaryOp::is_inf, a); }
 Expr is_finite(Expr a) { return logical_not(logical_or(is_nan(a), is_inf(a))); }
 
-const FloatPredicate predicates[] = {
+const FloatPredicate float_predicate_functions[] = {
     {"isnan", "whether x is not a number", is_nan},
     {"isinf", "whether x is infinite", is_inf},
     {"isfinite", "whether x is neither infinite nor NaN", is_finite},
@@ -25,7 +25,7 @@ const FloatPredicate predicates[] = {
 }  // namespace
 
 void float_predicates(OperatorTable& table) {
-  for (const FloatPredicate& p : predicates) {
+  for (const FloatPredicate& p : float_predicate_functions) {
     table.add<NoAttrs>({
         .name = p.name,
         .summary = p.summary,

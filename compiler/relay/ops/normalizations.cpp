@@ -22,7 +22,7 @@ struct L2Attrs {
   double eps = 0;
   std::vector<int64_t> axis;
 };
-struct SoftmaxAttrs {
+struct FastSoftmaxAttrs {
   int64_t axis = -1;
 };
 struct PReluAttrs {
@@ -65,7 +65,7 @@ Value layer_norm(const LayerNormAttrs& a, Composition& c) {
 }
 
 // The axes but the batch and the channels.
-std::vector<int64_t> pixels_of(int rank, int channels) {
+std::vector<int64_t> pixel_axes(int rank, int channels) {
   std::vector<int64_t> axes;
   for (int k = 1; k < rank; ++k)
     if (k != channels) axes.push_back(k);
@@ -75,7 +75,7 @@ std::vector<int64_t> pixels_of(int rank, int channels) {
 Value instance_norm(const InstanceNormAttrs& a, Composition& c) {
   const int axis = checked_axis(a, c);
   const Value x = c.operand(0);
-  return standardized(c, a, x, pixels_of(x.rank(), axis), along(c, "gamma", c.operand(1), x, axis),
+  return standardized(c, a, x, pixel_axes(x.rank(), axis), along(c, "gamma", c.operand(1), x, axis),
                       along(c, "beta", c.operand(2), x, axis));
 }
 
@@ -95,7 +95,7 @@ Value group_norm(const GroupNormAttrs& a, Composition& c) {
     return c.reshape(v, shape);
   };
   const Value whole = split(x);
-  return c.reshape(standardized(c, a, whole, pixels_of(whole.rank(), axis), split(gamma), split(beta)), x.shape());
+  return c.reshape(standardized(c, a, whole, pixel_axes(whole.rank(), axis), split(gamma), split(beta)), x.shape());
 }
 
 Value l2_normalize(const L2Attrs& a, Composition& c) {
@@ -195,14 +195,14 @@ void normalizations(OperatorTable& table) {
                                .arguments = {"data"},
                                .tolerance = 5e-7},
                               l2_normalize));
-  table.add(composed<SoftmaxAttrs>({.name = "nn.fast_softmax",
-                                    .summary = "softmax, which TVM computes with an approximation of exp",
-                                    .attributes = {{"axis", &SoftmaxAttrs::axis, "the axis that sums to one"}},
-                                    .arguments = {"data"},
-                                    .tolerance = 1e-6},
-                                   [](const SoftmaxAttrs& a, Composition& c) {
-                                     return c.call("nn.softmax", {c.operand(0)}, {{"axis", a.axis}});
-                                   }));
+  table.add(composed<FastSoftmaxAttrs>({.name = "nn.fast_softmax",
+                                        .summary = "softmax, which TVM computes with an approximation of exp",
+                                        .attributes = {{"axis", &FastSoftmaxAttrs::axis, "the axis that sums to one"}},
+                                        .arguments = {"data"},
+                                        .tolerance = 1e-6},
+                                       [](const FastSoftmaxAttrs& a, Composition& c) {
+                                         return c.call("nn.softmax", {c.operand(0)}, {{"axis", a.axis}});
+                                       }));
   table.add(composed<PReluAttrs>({.name = "nn.prelu",
                                   .summary = "x where x > 0, else alpha * x, with an alpha for each index of an axis",
                                   .attributes = {{"axis", &PReluAttrs::axis, "the axis along which alpha varies"}},

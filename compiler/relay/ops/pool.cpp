@@ -17,14 +17,12 @@ struct PoolAttrs {
   int64_t storage_order = 0;
 };
 
-constexpr const char* layouts[] = {"NCW", "NCHW", "NCDHW"};
-
 // For `rank` spatial axes; 0: any number.
-PoolAttrs defaults_of(int rank) {
+PoolAttrs pool_defaults(int rank) {
   PoolAttrs a;
   for (auto* list : {&a.strides, &a.dilation}) list->assign(std::max(rank, 1), 1);
   a.padding.assign(std::max(rank, 1), 0);
-  if (rank > 0) a.layout = layouts[rank - 1];
+  if (rank > 0) a.layout = channels_first[rank - 1];
   return a;
 }
 
@@ -59,8 +57,9 @@ Checked<Shape> pooled_shape(const PoolAttrs& a, const Operands& in, int rank) {
   int found = static_cast<int>(in[0].shape.size());
   if (auto e = check_type(in[0], "data", types::number)) return *e;
   if (rank > 0) {
-    if (auto e = first_of({check_rank(in[0], "data", rank + 2), check_layout("layout", a.layout, layouts[rank - 1]),
-                           check_layout("out_layout", a.out_layout.empty() ? a.layout : a.out_layout, a.layout)}))
+    if (auto e =
+            first_of({check_rank(in[0], "data", rank + 2), check_layout("layout", a.layout, channels_first[rank - 1]),
+                      check_layout("out_layout", a.out_layout.empty() ? a.layout : a.out_layout, a.layout)}))
       return *e;
   } else if (found < 3 || found > 5) {
     return shape_error(fmt::format("data must have 3 to 5 dimensions, found {}", found));
@@ -176,73 +175,76 @@ TensorFunction define_max_pool_indices(const PoolAttrs& a, const Operands& in) {
   return d.finish();
 }
 
-using A = PoolAttrs;
-
-std::vector<Field<A>> common_fields() {
-  return {{"pool_size", &A::pool_size, "taps of a window, per spatial axis", true},
-          {"strides", &A::strides, "step between windows"},
-          {"dilation", &A::dilation, "step between the taps of a window"},
-          {"padding", &A::padding, "around the data: one number, one per axis, or all before and then all after"},
-          {"layout", &A::layout, "order of the data's axes"},
-          {"out_layout", &A::out_layout, "order of the result's axes; the data's if empty"},
-          {"ceil_mode", &A::ceil_mode, "also count windows that reach beyond the padding, if they begin before it"}};
+std::vector<Field<PoolAttrs>> common_fields() {
+  return {
+      {"pool_size", &PoolAttrs::pool_size, "taps of a window, per spatial axis", true},
+      {"strides", &PoolAttrs::strides, "step between windows"},
+      {"dilation", &PoolAttrs::dilation, "step between the taps of a window"},
+      {"padding", &PoolAttrs::padding, "around the data: one number, one per axis, or all before and then all after"},
+      {"layout", &PoolAttrs::layout, "order of the data's axes"},
+      {"out_layout", &PoolAttrs::out_layout, "order of the result's axes; the data's if empty"},
+      {"ceil_mode", &PoolAttrs::ceil_mode,
+       "also count windows that reach beyond the padding, if they begin before it"}};
 }
 
 void add_pools(OperatorTable& table, int rank) {
-  auto type = [rank](const A& a, const Operands& in) { return type_of_pool(a, in, rank, in[0].dtype); };
+  auto type = [rank](const PoolAttrs& a, const Operands& in) { return type_of_pool(a, in, rank, in[0].dtype); };
   std::string max_name = fmt::format("nn.max_pool{}d", rank), avg_name = fmt::format("nn.avg_pool{}d", rank);
-  table.add<A>({
+  table.add<PoolAttrs>({
       .name = max_name,
       .summary = "the largest element of each window; NaN if one is NaN",
-      .defaults = defaults_of(rank),
+      .defaults = pool_defaults(rank),
       .attributes = common_fields(),
       .arguments = {"data"},
       .type = type,
-      .compute = [max_name](const A& a, const Operands& in) { return define_max_pool(a, in, max_name); },
+      .compute = [max_name](const PoolAttrs& a, const Operands& in) { return define_max_pool(a, in, max_name); },
       .positive_sizes = window_counts,
   });
   std::string sum_name = fmt::format("nn.sum_pool{}d", rank);
-  table.add<A>({
+  table.add<PoolAttrs>({
       .name = sum_name,
       .summary = "the sum of each window's elements",
-      .defaults = defaults_of(rank),
+      .defaults = pool_defaults(rank),
       .attributes = common_fields(),
       .arguments = {"data"},
       .type = type,
-      .compute = [sum_name](const A& a, const Operands& in) { return define_sum_pool(a, in, sum_name); },
+      .compute = [sum_name](const PoolAttrs& a, const Operands& in) { return define_sum_pool(a, in, sum_name); },
       .positive_sizes = window_counts,
   });
   auto fields = common_fields();
-  fields.push_back({"count_include_pad", &A::count_include_pad, "divide by the number of taps in data and padding"});
-  table.add<A>({
+  fields.push_back(
+      {"count_include_pad", &PoolAttrs::count_include_pad, "divide by the number of taps in data and padding"});
+  table.add<PoolAttrs>({
       .name = avg_name,
       .summary = "the mean of each window's elements",
-      .defaults = defaults_of(rank),
+      .defaults = pool_defaults(rank),
       .attributes = fields,
       .arguments = {"data"},
       .type = type,
-      .compute = [avg_name](const A& a, const Operands& in) { return define_avg_pool(a, in, avg_name); },
+      .compute = [avg_name](const PoolAttrs& a, const Operands& in) { return define_avg_pool(a, in, avg_name); },
       .positive_sizes = window_counts,
   });
 }
 
 void add_max_pool_indices(OperatorTable& table) {
   auto fields = common_fields();
-  std::erase_if(fields, [](const Field<A>& f) { return f.name == "layout" || f.name == "out_layout"; });
-  fields.push_back(
-      {"storage_order", &A::storage_order, "0: positions count the last axis fastest, 1: the first spatial axis"});
-  table.add<A>({
+  std::erase_if(fields, [](const Field<PoolAttrs>& f) {
+    return f.name == std::string_view("layout") || f.name == std::string_view("out_layout");
+  });
+  fields.push_back({"storage_order", &PoolAttrs::storage_order,
+                    "0: positions count the last axis fastest, 1: the first spatial axis"});
+  table.add<PoolAttrs>({
       .name = "nn.max_pool_indices",
       .summary = "the position of the first largest element of each window in the whole tensor",
-      .defaults = defaults_of(0),
+      .defaults = pool_defaults(0),
       .attributes = fields,
       .arguments = {"data"},
-      .type = [](const A& a, const Operands& in) -> TypeResult {
+      .type = [](const PoolAttrs& a, const Operands& in) -> TypeResult {
         if (a.storage_order != 0 && a.storage_order != 1)
           return attribute_error(fmt::format("storage_order must be 0 or 1, found {}", a.storage_order));
         return type_of_pool(a, in, 0, dtype::i64);
       },
-      .compute = [](const A& a, const Operands& in) { return define_max_pool_indices(a, in); },
+      .compute = [](const PoolAttrs& a, const Operands& in) { return define_max_pool_indices(a, in); },
       .positive_sizes = window_counts,
   });
 }

@@ -17,13 +17,13 @@ struct RequantizeAttrs {
 struct BroadcastAttrs {
   int64_t lhs_axis = -1, rhs_axis = -1;
 };
-struct SoftmaxAttrs {
+struct QuantizedSoftmaxAttrs {
   int64_t axis = -1;
 };
-struct LeakyReluAttrs {
+struct QuantizedLeakyReluAttrs {
   double alpha = 0.25;
 };
-struct ConcatenateAttrs {
+struct QuantizedConcatenateAttrs {
   int64_t axis = 0;
 };
 struct SimulatedAttrs {
@@ -128,7 +128,7 @@ Attrs conv_attributes(const ConvAttrs& a) {
   return attrs;
 }
 
-struct TransposeAttrs : ConvAttrs {
+struct QuantizedTransposeAttrs : ConvAttrs {
   std::vector<int64_t> output_padding = {0, 0};
 };
 
@@ -162,7 +162,7 @@ void add_contractions(OperatorTable& table) {
         require_sums(c, a.out_dtype);
         return contraction(c, "nn.batch_matmul", {{"transpose_a", a.transpose_a}, {"transpose_b", a.transpose_b}}, 0);
       }));
-  using T = TransposeAttrs;
+  using T = QuantizedTransposeAttrs;
   T defaults;
   defaults.strides = defaults.dilation = {1, 1};
   defaults.padding = {0, 0};
@@ -223,7 +223,7 @@ void add_unary(OperatorTable& table, const std::string& name, std::vector<Field<
   table.add(composed<A>({.name = "qnn." + name,
                          .summary = name + " of the real numbers",
                          .attributes = std::move(fields),
-                         .arguments = {"data", scale, zero, "output_scale", "output_zero_point"},
+                         .arguments = {"data", scale.c_str(), zero.c_str(), "output_scale", "output_zero_point"},
                          .sample_shapes = std::move(shapes),
                          .sample_attrs = std::move(sample)},
                         [real](const A& a, Composition& c) {
@@ -233,13 +233,13 @@ void add_unary(OperatorTable& table, const std::string& name, std::vector<Field<
                         }));
 }
 
-struct PoolAttrs {
+struct QuantizedPoolAttrs {
   std::vector<int64_t> pool_size, strides = {1, 1}, dilation = {1, 1}, padding = {0, 0};
   std::string layout = "NCHW", out_layout;
   bool ceil_mode = false, count_include_pad = false;
 };
 
-Value average_pool(const PoolAttrs& a, Composition& c, const Value& x) {
+Value average_pool(const QuantizedPoolAttrs& a, Composition& c, const Value& x) {
   return c.call("nn.avg_pool2d", {x},
                 {{"pool_size", a.pool_size},
                  {"strides", a.strides},
@@ -269,17 +269,18 @@ void add_elementwise(OperatorTable& table) {
                        [function](const NoAttrs&, Composition& c, const Value& x) { return c.call(function, {x}); });
   add_unary<NoAttrs>(table, "hardswish", {},
                      [](const NoAttrs&, Composition& c, const Value& x) { return hard_swish(c, x); });
-  add_unary<SoftmaxAttrs>(table, "softmax", {{"axis", &SoftmaxAttrs::axis, "the axis that sums to one"}},
-                          [](const SoftmaxAttrs& a, Composition& c, const Value& x) {
-                            return c.call("nn.softmax", {x}, {{"axis", a.axis}});
-                          });
-  add_unary<LeakyReluAttrs>(
-      table, "leaky_relu", {{"alpha", &LeakyReluAttrs::alpha, "the slope below zero"}},
-      [](const LeakyReluAttrs& a, Composition& c, const Value& x) {
+  add_unary<QuantizedSoftmaxAttrs>(table, "softmax",
+                                   {{"axis", &QuantizedSoftmaxAttrs::axis, "the axis that sums to one"}},
+                                   [](const QuantizedSoftmaxAttrs& a, Composition& c, const Value& x) {
+                                     return c.call("nn.softmax", {x}, {{"axis", a.axis}});
+                                   });
+  add_unary<QuantizedLeakyReluAttrs>(
+      table, "leaky_relu", {{"alpha", &QuantizedLeakyReluAttrs::alpha, "the slope below zero"}},
+      [](const QuantizedLeakyReluAttrs& a, Composition& c, const Value& x) {
         return c.call("nn.leaky_relu", {x}, {{"alpha", a.alpha}});
       },
       "input_");
-  using P = PoolAttrs;
+  using P = QuantizedPoolAttrs;
   add_unary<P>(table, "avg_pool2d",
                {{"pool_size", &P::pool_size, "taps of a window, per spatial axis", true},
                 {"strides", &P::strides, "step between windows"},
@@ -304,7 +305,7 @@ TypeResult type_of_simulated(const SimulatedAttrs& a, const Operands& in) {
 }
 
 // The operands are n tensors, n scales, n zero points, and the scale and the zero point of the result.
-TypeResult type_of_concatenate(const ConcatenateAttrs& a, const Operands& in) {
+TypeResult type_of_quantized_concatenate(const QuantizedConcatenateAttrs& a, const Operands& in) {
   if (in.size() < 5 || (in.size() - 2) % 3 != 0)
     return TypeError{DiagnosticId::wrong_arity, "data, input_scales and input_zero_points must be tuples of one length",
                      ""};
@@ -313,24 +314,24 @@ TypeResult type_of_concatenate(const ConcatenateAttrs& a, const Operands& in) {
   return op("concatenate")->type({{"axis", a.axis}}, data);
 }
 
-void add_types(OperatorTable& table) {
-  table.add<ConcatenateAttrs>(
+void add_typed_operators(OperatorTable& table) {
+  table.add<QuantizedConcatenateAttrs>(
       {.name = "qnn.concatenate",
        .summary = "joins tensors along one axis, with the scale and the zero point of the result",
-       .attributes = {{"axis", &ConcatenateAttrs::axis, "the axis along which the tensors are joined"}},
+       .attributes = {{"axis", &QuantizedConcatenateAttrs::axis, "the axis along which the tensors are joined"}},
        .arguments = {"data", "input_scales", "input_zero_points", "output_scale", "output_zero_point"},
        .variadic = true,
-       .type = type_of_concatenate});
+       .type = type_of_quantized_concatenate});
   using S = SimulatedAttrs;
   for (const bool output : {true, false}) {
-    const std::string kind = output ? "output" : "input";
     std::vector<Field<S>> fields = {{"axis", &S::axis, "the axis along which the scale varies"}};
     if (!output) fields.push_back({"out_dtype", &S::out_dtype, "the type of the result, which is that of the data"});
     table.add<S>({.name = output ? "qnn.simulated_quantize" : "qnn.simulated_dequantize",
                   .summary = output ? "qnn.quantize to a type that is known at run time only, as real numbers"
                                     : "qnn.dequantize of a type that is known at run time only, of real numbers",
                   .attributes = fields,
-                  .arguments = {"data", output ? "out_dtype" : "in_dtype", kind + "_scale", kind + "_zero_point"},
+                  .arguments = output ? Names{"data", "out_dtype", "output_scale", "output_zero_point"}
+                                      : Names{"data", "in_dtype", "input_scale", "input_zero_point"},
                   .type = type_of_simulated});
   }
 }
@@ -351,7 +352,7 @@ void quantized(OperatorTable& table) {
       requantized));
   add_contractions(table);
   add_elementwise(table);
-  add_types(table);
+  add_typed_operators(table);
 }
 
 }  // namespace dlcc::relay::ops

@@ -272,20 +272,19 @@ class Resizing {
   int last_ = -1;  // the last axis that is resized
 };
 
-using A = ResizeAttrs;
-
-A defaults_of(Form form) {
-  A a;
+ResizeAttrs resize_defaults(Form form) {
+  ResizeAttrs a;
   if (form == Form::crop) a.coordinate_transformation_mode = "tf_crop_and_resize";
   return a;
 }
 
 void add_resize(OperatorTable& table, Form form, const char* name, const char* summary,
                 std::vector<std::string> arguments) {
+  using A = ResizeAttrs;
   table.add<A>({
       .name = name,
       .summary = summary,
-      .defaults = defaults_of(form),
+      .defaults = resize_defaults(form),
       .attributes =
           {{"size", &A::size, "the sizes of the result, one per axis", true},
            {"scale", &A::scale, "the ratio by which positions are scaled, per axis; that of the sizes if None"},

@@ -35,7 +35,7 @@ TypeResult type_of_generate(const GenerateAttrs& a, const Operands& in) {
   return tuple_type({key_type(), std::get<Type>(numbers)});
 }
 
-TypeResult type_of_split(const NoAttrs&, const Operands& in) {
+TypeResult type_of_key_split(const NoAttrs&, const Operands& in) {
   if (auto e = check_key(in[0])) return *e;
   return tuple_type({key_type(), key_type()});
 }
@@ -68,7 +68,7 @@ void threefry(OperatorTable& table) {
   table.add<NoAttrs>({.name = "random.threefry_split",
                       .summary = "two independent keys",
                       .arguments = {"key"},
-                      .type = type_of_split});
+                      .type = type_of_key_split});
   using D = DistributionAttrs;
   for (const bool is_normal : {false, true})
     table.add<D>({.name = is_normal ? "random.normal" : "random.uniform",

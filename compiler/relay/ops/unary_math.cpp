@@ -48,7 +48,7 @@ Expr of(Expr a) {
   return unary(op, a);
 }
 
-const UnaryFunction functions[] = {
+const UnaryFunction unary_functions[] = {
     {"abs", "|x|", types::number, absolute},
     {"negative", "-x; unsigned integers wrap", types::number, negated},
     {"sign", "-1, 0 or 1; NaN stays NaN", types::number, sign_of},
@@ -90,7 +90,7 @@ const UnaryFunction functions[] = {
 }  // namespace
 
 void unary_math(OperatorTable& table) {
-  for (const UnaryFunction& f : functions) {
+  for (const UnaryFunction& f : unary_functions) {
     table.add<NoAttrs>({
         .name = f.name,
         .summary = f.summary,

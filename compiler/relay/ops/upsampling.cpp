@@ -12,7 +12,7 @@ struct UpSamplingAttrs {
   std::string layout = "NCHW", method = "nearest_neighbor", coordinate_transformation_mode = "half_pixel";
   bool align_corners = false;
 };
-struct ResizeAttrs {
+struct ImageResizeAttrs {
   std::vector<Dim> size;
   AttrValue roi;
   std::string layout, method = "linear", coordinate_transformation_mode = "half_pixel", rounding_method = "round";
@@ -21,9 +21,6 @@ struct ResizeAttrs {
   double extrapolation_value = 0;
   std::optional<DType> out_dtype;
 };
-
-constexpr const char* channels_first[] = {"NCW", "NCHW", "NCDHW"};
-constexpr const char* channels_last[] = {"NWC", "NHWC", "NDHWC"};
 
 // The first spatial axis of an image with `axes` spatial axes.
 size_t first_spatial_axis(const Composition& c, const std::string& layout, const Value& x, int axes) {
@@ -77,7 +74,7 @@ Value upsampled(const UpSamplingAttrs& a, Composition& c, int axes) {
 
 // ---- resize
 
-Value resized(const ResizeAttrs& a, Composition& c, int axes) {
+Value resized(const ImageResizeAttrs& a, Composition& c, int axes) {
   const Value x = c.operand(0);
   if (c.operand_count() > 1)
     c.fail({DiagnosticId::dynamic_shape, "the size must be known at compile time", "give it as an attribute"});
@@ -101,7 +98,7 @@ Value resized(const ResizeAttrs& a, Composition& c, int axes) {
 }
 
 void add_resize(OperatorTable& table, int axes) {
-  using A = ResizeAttrs;
+  using A = ImageResizeAttrs;
   A defaults;
   defaults.layout = channels_first[axes - 1];
   table.add(composed<A>(

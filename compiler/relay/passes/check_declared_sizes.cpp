@@ -13,9 +13,9 @@ namespace dlcc::relay {
 
 namespace {
 
-class Checker {
+class DeclaredSizeChecker {
  public:
-  explicit Checker(Module& module) : module_(module), names_(module) {}
+  explicit DeclaredSizeChecker(Module& module) : module_(module), names_(module) {}
 
   void run(Block& body) {
     uses_ = Uses(body);
@@ -63,7 +63,7 @@ class Checker {
 }  // namespace
 
 Module check_declared_sizes(Module module, PassContext&) {
-  Checker checker(module);
+  DeclaredSizeChecker checker(module);
   for (auto& [name, f] : module.functions) checker.run(f.body);
   return module;
 }

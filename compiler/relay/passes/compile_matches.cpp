@@ -33,7 +33,7 @@ struct MatchedValue {  // what a column of patterns is matched with
   Type type;
 };
 
-struct Row {
+struct MatchRow {
   std::vector<const Pattern*> patterns;  // by column; null fits everything
   size_t clause;
   std::vector<std::pair<Var, Atom>> bound;  // variables of the pattern so far
@@ -84,10 +84,10 @@ class TreeBuilder {
 
   bool is_too_large() const { return nodes_ > most_nodes; }
 
-  Tree build(std::vector<Row> rows, const std::vector<MatchedValue>& columns) {
+  Tree build(std::vector<MatchRow> rows, const std::vector<MatchedValue>& columns) {
     ++nodes_;
-    for (Row& row : rows) bind_variables(row, columns);
-    const Row& first = rows.front();
+    for (MatchRow& row : rows) bind_variables(row, columns);
+    const MatchRow& first = rows.front();
     if (is_too_large() || std::ranges::all_of(first.patterns, [](const Pattern* p) { return !p; }))
       return {Tree::Leaf{first.clause, first.bound}};
     const size_t column = best_column(rows);
@@ -97,7 +97,7 @@ class TreeBuilder {
 
  private:
   // A variable fits everything and is another name of the column's value.
-  static void bind_variables(Row& row, const std::vector<MatchedValue>& columns) {
+  static void bind_variables(MatchRow& row, const std::vector<MatchedValue>& columns) {
     for (size_t k = 0; k < row.patterns.size(); ++k) {
       const Pattern* p = row.patterns[k];
       if (const auto* bind = p ? std::get_if<Pattern::Bind>(&p->v) : nullptr)
@@ -108,7 +108,7 @@ class TreeBuilder {
 
   // A column that the first row looks at. Among them, the one with the fewest rows that fit other constructors (the
   // heuristics f and d of section 8), then with the fewest constructors (b).
-  static size_t best_column(const std::vector<Row>& rows) {
+  static size_t best_column(const std::vector<MatchRow>& rows) {
     size_t best = 0;
     std::pair<size_t, size_t> best_cost;
     bool found = false;
@@ -116,7 +116,7 @@ class TreeBuilder {
       if (!rows.front().patterns[k]) continue;
       std::pair<size_t, size_t> cost;
       std::vector<std::string_view> names;
-      for (const Row& row : rows) {
+      for (const MatchRow& row : rows) {
         cost.first += row.patterns[k] == nullptr;
         if (const auto* c = constructor_in(row.patterns[k])) names.push_back(c->name);
       }
@@ -131,12 +131,12 @@ class TreeBuilder {
 
   // The fields of a value that some row looks at, as new columns; `fields_of` gives a row's patterns for the fields.
   template <class FieldsOf>
-  std::vector<Var> new_columns(std::vector<Row>& rows, std::vector<MatchedValue>& columns,
+  std::vector<Var> new_columns(std::vector<MatchRow>& rows, std::vector<MatchedValue>& columns,
                                const std::vector<Type>& types, FieldsOf fields_of) {
     std::vector<Var> variables;
     for (size_t field = 0; field < types.size(); ++field) {
       Var variable;
-      for (const Row& row : rows) {
+      for (const MatchRow& row : rows) {
         const std::vector<Pattern>* patterns = fields_of(row);
         if (!patterns || is_wildcard((*patterns)[field])) continue;
         const auto* bind = std::get_if<Pattern::Bind>(&(*patterns)[field].v);
@@ -147,7 +147,7 @@ class TreeBuilder {
       }
       variables.push_back(variable);
     }
-    for (Row& row : rows) {
+    for (MatchRow& row : rows) {
       const std::vector<Pattern>* patterns = fields_of(row);
       for (size_t field = 0; field < types.size(); ++field)
         if (variables[field]) row.patterns.push_back(patterns ? &(*patterns)[field] : nullptr);
@@ -157,16 +157,16 @@ class TreeBuilder {
     return variables;
   }
 
-  static void remove_column(std::vector<Row>& rows, std::vector<MatchedValue>& columns, size_t column) {
-    for (Row& row : rows) row.patterns.erase(row.patterns.begin() + static_cast<ptrdiff_t>(column));
+  static void remove_column(std::vector<MatchRow>& rows, std::vector<MatchedValue>& columns, size_t column) {
+    for (MatchRow& row : rows) row.patterns.erase(row.patterns.begin() + static_cast<ptrdiff_t>(column));
     columns.erase(columns.begin() + static_cast<ptrdiff_t>(column));
   }
 
-  Tree project(std::vector<Row> rows, std::vector<MatchedValue> columns, size_t column) {
+  Tree project(std::vector<MatchRow> rows, std::vector<MatchedValue> columns, size_t column) {
     const MatchedValue tuple = columns[column];
     const std::vector<Type> types = as<TupleType>(tuple.type)->fields;
     const std::vector<Var> variables =
-        new_columns(rows, columns, types, [&](const Row& row) -> const std::vector<Pattern>* {
+        new_columns(rows, columns, types, [&](const MatchRow& row) -> const std::vector<Pattern>* {
           const Pattern::Tuple* t = tuple_in(row.patterns[column]);
           return t ? &t->fields : nullptr;
         });
@@ -178,14 +178,14 @@ class TreeBuilder {
     return {std::move(projections)};
   }
 
-  Tree distinguish(const std::vector<Row>& rows, const std::vector<MatchedValue>& columns, size_t column) {
+  Tree distinguish(const std::vector<MatchRow>& rows, const std::vector<MatchedValue>& columns, size_t column) {
     const MatchedValue& value = columns[column];
     const DataTypeDef& def = *constructors_.at(constructor_in(rows.front().patterns[column])->name).type;
-    std::map<size_t, std::vector<Row>> parts;  // by constructor
-    std::vector<Row> others;
-    for (const Row& row : rows)
+    std::map<size_t, std::vector<MatchRow>> parts;  // by constructor
+    std::vector<MatchRow> others;
+    for (const MatchRow& row : rows)
       if (const auto* c = constructor_in(row.patterns[column])) parts[constructors_.at(c->name).index];
-    for (const Row& row : rows) {
+    for (const MatchRow& row : rows) {
       if (const auto* c = constructor_in(row.patterns[column])) {
         parts[constructors_.at(c->name).index].push_back(row);
         continue;
@@ -198,7 +198,7 @@ class TreeBuilder {
       const std::string& name = def.constructors[index].name;
       std::vector<MatchedValue> inner = columns;
       std::vector<Var> fields = new_columns(part, inner, *types_of_fields(def, name, *as<DataType>(value.type)),
-                                            [&](const Row& row) -> const std::vector<Pattern>* {
+                                            [&](const MatchRow& row) -> const std::vector<Pattern>* {
                                               const Pattern::Constructor* c = constructor_in(row.patterns[column]);
                                               return c ? &c->fields : nullptr;
                                             });
@@ -360,7 +360,7 @@ class MatchCompiler {
 
   void compile(Binding binding, std::vector<Binding>& out) {
     Match& match = std::get<Match>(binding.op);
-    std::vector<Row> rows;
+    std::vector<MatchRow> rows;
     for (size_t k = 0; k < match.clauses.size(); ++k) rows.push_back({{&match.clauses[k].pattern}, k, {}});
     TreeBuilder builder(module_, constructors_);
     const Tree tree = builder.build(std::move(rows), {{match.value, type_of(module_, match.value)}});

@@ -18,7 +18,7 @@
 namespace dlcc::relay {
 namespace {
 
-using tensor::Pattern;
+using tensor::OpPattern;
 using tensor::TensorFunction;
 
 constexpr size_t largest_group = 48;  // nodes; bounds the size of expressions
@@ -27,7 +27,7 @@ constexpr size_t largest_group = 48;  // nodes; bounds the size of expressions
 struct Node {
   size_t binding;
   TensorFunction function;
-  Pattern pattern;
+  OpPattern pattern;
   bool is_view;
   std::vector<Atom> args;
   std::vector<int> inputs;   // nodes that compute args; -1 for anything else
@@ -43,7 +43,7 @@ struct Node {
 // from the group through an outside node back into it.
 struct Group {
   std::vector<int> members;  // in order
-  Pattern pattern;           // the strongest
+  OpPattern pattern;         // the strongest
 };
 
 class BlockFuser {
@@ -83,8 +83,8 @@ class BlockFuser {
   void add_node(size_t binding, TensorFunction function, std::vector<Atom> args) {
     embed_scalars(function, args);
     tensor::inline_stages(function);
-    Pattern pattern = tensor::pattern_of(function);
-    if (pattern == Pattern::contraction) materialize_operands(args);
+    OpPattern pattern = tensor::pattern_of(function);
+    if (pattern == OpPattern::contraction) materialize_operands(args);
     bool view = tensor::is_view(function);
     int n = static_cast<int>(nodes_.size());
     node_of_[block_.bindings[binding].var->id] = n;
@@ -278,28 +278,28 @@ class BlockFuser {
     Node& n = nodes_[static_cast<size_t>(i)];
     int to = n.post_dominator;
     if (to < 0 || n.is_view) return;
-    Pattern mine = group_of(i).pattern;
-    if (mine == Pattern::opaque) return;
+    OpPattern mine = group_of(i).pattern;
+    if (mine == OpPattern::opaque) return;
     std::set<int> path = between(i, to);
     if (path.empty()) return;
-    bool anchored = mine >= Pattern::reduction;
+    bool anchored = mine >= OpPattern::reduction;
     if (keeps_bytes_ && anchored && widens(i, to)) {
       widened_.push_back(i);
       return;
     }
     for (int p : path) {
       const Node& other = nodes_[static_cast<size_t>(p)];
-      if (other.is_view || other.pattern == Pattern::opaque) return;
-      if (anchored && (other.pattern != Pattern::elementwise || !same_shape(i, p))) return;
-      if (!anchored && p != to && other.pattern > Pattern::injective) return;
+      if (other.is_view || other.pattern == OpPattern::opaque) return;
+      if (anchored && (other.pattern != OpPattern::elementwise || !same_shape(i, p))) return;
+      if (!anchored && p != to && other.pattern > OpPattern::injective) return;
     }
-    Pattern target = nodes_[static_cast<size_t>(to)].pattern, target_group = group_of(to).pattern;
-    if (target == Pattern::contraction) return;
-    if (anchored && target_group >= Pattern::reduction && nodes_[static_cast<size_t>(to)].group != n.group) return;
+    OpPattern target = nodes_[static_cast<size_t>(to)].pattern, target_group = group_of(to).pattern;
+    if (target == OpPattern::contraction) return;
+    if (anchored && target_group >= OpPattern::reduction && nodes_[static_cast<size_t>(to)].group != n.group) return;
     // A node that joins the epilogue of a reduction or contraction is read at the epilogue's own index.
-    bool joins_epilogue = !anchored && target_group >= Pattern::reduction && target < Pattern::reduction;
+    bool joins_epilogue = !anchored && target_group >= OpPattern::reduction && target < OpPattern::reduction;
     if (joins_epilogue &&
-        (mine != Pattern::elementwise || !std::ranges::all_of(path, [&](int p) { return same_shape(i, p); })))
+        (mine != OpPattern::elementwise || !std::ranges::all_of(path, [&](int p) { return same_shape(i, p); })))
       return;
     std::set<int> groups = {n.group};
     for (int p : path) groups.insert(nodes_[static_cast<size_t>(p)].group);
@@ -318,17 +318,17 @@ class BlockFuser {
   // This group may become the epilogue of i.
   bool ends_with_bytes(int i) const {
     const Group& reader = group_of(nodes_[static_cast<size_t>(i)].post_dominator);
-    return reader.pattern == Pattern::elementwise && bits_of(reader.members.back()) == 8 &&
+    return reader.pattern == OpPattern::elementwise && bits_of(reader.members.back()) == 8 &&
            std::ranges::all_of(reader.members, [&](int m) { return same_shape(i, m); });
   }
 
   // Joins the groups into one, `into`, unless that is too large or has two nodes that reduce.
   void merge(const std::set<int>& groups, int into) {
-    Group merged{{}, Pattern::elementwise};
+    Group merged{{}, OpPattern::elementwise};
     int anchors = 0;
     for (int g : groups) {
       const Group& part = groups_[static_cast<size_t>(g)];
-      anchors += part.pattern >= Pattern::reduction;
+      anchors += part.pattern >= OpPattern::reduction;
       merged.pattern = std::max(merged.pattern, part.pattern);
       merged.members.insert(merged.members.end(), part.members.begin(), part.members.end());
     }
@@ -386,7 +386,7 @@ class BlockFuser {
     std::vector<Atom> args;
     std::map<int, int> param_of_var;
     std::string name = "fused";
-    Pattern strongest = Pattern::elementwise;
+    OpPattern strongest = OpPattern::elementwise;
     for (int i : groups_[static_cast<size_t>(group)].members) {
       Node& n = nodes_[static_cast<size_t>(i)];
       tensor::Part part{std::move(n.function), {}};

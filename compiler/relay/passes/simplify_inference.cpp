@@ -88,11 +88,11 @@ Atom spread(BlockRewriter& r, const Atom& vector, int axis, int rank) {
 
 // ---- scales
 
-constexpr int longest_chain = 8;  // of additions between a contraction and a scale
+constexpr int max_additions = 8;  // between a contraction and a scale
 
 // y * factor, with the factor moved into the operands of y; empty if y cannot absorb it.
 Result absorb_scale(BlockRewriter& r, const Atom& y, const Atom& factor, int depth = 0) {
-  if (depth > longest_chain || !r.used_once(y) || !r.definition(y)) return std::nullopt;
+  if (depth > max_additions || !r.used_once(y) || !r.definition(y)) return std::nullopt;
   TensorType type = r.tensor(y);
   Contraction c;
   if (const Call* found = contraction_of(r, y, c)) {

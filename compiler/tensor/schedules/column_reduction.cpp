@@ -20,9 +20,9 @@ bool is_read_by_reduction(const TensorFunction& f, size_t k) {
                      [&](const Stage& s) { return s.reduction && reads(s, result); });
 }
 
-class Scheduler {
+class ColumnReductionScheduler {
  public:
-  Scheduler(const ColumnReductionPlan& plan, const Machine& machine)
+  ColumnReductionScheduler(const ColumnReductionPlan& plan, const Machine& machine)
       : plan_(plan), stage_(plan.stage), machine_(machine), lanes_(lanes_of(plan.stage, machine)) {}
 
   Stmt run() const {
@@ -135,7 +135,7 @@ std::optional<ColumnReductionPlan> plan_column_reduction(const TensorFunction& f
 }
 
 Stmt schedule_column_reduction(const ColumnReductionPlan& plan, const Machine& machine) {
-  return Scheduler(plan, machine).run();
+  return ColumnReductionScheduler(plan, machine).run();
 }
 
 }  // namespace dlcc::tensor

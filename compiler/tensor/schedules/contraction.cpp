@@ -14,9 +14,10 @@
 namespace dlcc::tensor {
 namespace {
 
-class Scheduler {
+class ContractionScheduler {
  public:
-  Scheduler(const ContractionPlan& plan, const Machine& machine, const TuningConfig& config, bool in_line_buffer)
+  ContractionScheduler(const ContractionPlan& plan, const Machine& machine, const TuningConfig& config,
+                       bool in_line_buffer)
       : plan_(plan),
         machine_(machine),
         config_(config),
@@ -273,16 +274,16 @@ std::optional<RegisterTile> tile_of_few_rows(const Machine& m, int64_t rows, int
 }
 
 Stmt schedule_contraction(const ContractionPlan& plan, const Machine& machine, const TuningConfig& config) {
-  return Scheduler(plan, machine, config, false).run();
+  return ContractionScheduler(plan, machine, config, false).run();
 }
 
 Stmt schedule_copies(const ContractionPlan& plan, const Machine& machine) {
-  return Scheduler(plan, machine, {}, false).copies();
+  return ContractionScheduler(plan, machine, {}, false).copies();
 }
 
 Stmt schedule_area(const ContractionPlan& plan, const ContractionArea& area, const Machine& machine,
                    const TuningConfig& config) {
-  return Scheduler(plan, machine, config, true).area(area);
+  return ContractionScheduler(plan, machine, config, true).area(area);
 }
 
 }  // namespace dlcc::tensor

@@ -13,10 +13,11 @@
 namespace dlcc::tensor {
 namespace {
 
-class Planner {
+class ContractionPlanner {
  public:
-  Planner(const TensorFunction& f, const std::vector<Layout>& layouts, const std::vector<bool>& constant,
-          const ScheduleOptions& options, const Machine& machine, const TuningConfig& config, bool whole_blocks)
+  ContractionPlanner(const TensorFunction& f, const std::vector<Layout>& layouts, const std::vector<bool>& constant,
+                     const ScheduleOptions& options, const Machine& machine, const TuningConfig& config,
+                     bool whole_blocks)
       : f_(f),
         layouts_(layouts),
         constant_(constant),
@@ -456,7 +457,7 @@ class Planner {
 std::optional<ContractionPlan> plan_contraction(const TensorFunction& f, const std::vector<Layout>& layouts,
                                                 const std::vector<bool>& constant, const ScheduleOptions& options,
                                                 const Machine& machine, bool whole_blocks, const TuningConfig& config) {
-  return Planner(f, layouts, constant, options, machine, config, whole_blocks).run();
+  return ContractionPlanner(f, layouts, constant, options, machine, config, whole_blocks).run();
 }
 
 }  // namespace dlcc::tensor

@@ -8,10 +8,10 @@
 namespace dlcc::tensor {
 namespace {
 
-class Scheduler {
+class LineBufferScheduler {
  public:
-  Scheduler(const LineBufferPlan& plan, const std::map<Buffer, Layout>& layouts, const Machine& machine,
-            const TuningConfig& config)
+  LineBufferScheduler(const LineBufferPlan& plan, const std::map<Buffer, Layout>& layouts, const Machine& machine,
+                      const TuningConfig& config)
       : plan_(plan), layouts_(layouts), machine_(machine), config_(config) {}
 
   Stmt run() {
@@ -186,7 +186,7 @@ class Scheduler {
 
 Stmt schedule_line_buffer(const LineBufferPlan& plan, const std::map<Buffer, Layout>& layouts, const Machine& machine,
                           const TuningConfig& config) {
-  return Scheduler(plan, layouts, machine, config).run();
+  return LineBufferScheduler(plan, layouts, machine, config).run();
 }
 
 }  // namespace dlcc::tensor

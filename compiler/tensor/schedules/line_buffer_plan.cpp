@@ -15,10 +15,10 @@
 namespace dlcc::tensor {
 namespace {
 
-class Planner {
+class LineBufferPlanner {
  public:
-  Planner(const Chain& chain, const std::vector<Layout>& layouts, const std::vector<bool>& constant,
-          const ScheduleOptions& options, const Machine& machine, const TuningConfig& config)
+  LineBufferPlanner(const Chain& chain, const std::vector<Layout>& layouts, const std::vector<bool>& constant,
+                    const ScheduleOptions& options, const Machine& machine, const TuningConfig& config)
       : chain_(chain),
         layouts_(layouts),
         constant_(constant),
@@ -164,7 +164,7 @@ std::optional<LineBufferPlan> plan_line_buffer(const TensorFunction& f, const st
                                                const Machine& machine, const TuningConfig& config) {
   auto chain = split_at_window_reduction(f);
   if (!chain) return std::nullopt;
-  return Planner(*chain, layouts, constant, options, machine, config).run();
+  return LineBufferPlanner(*chain, layouts, constant, options, machine, config).run();
 }
 
 bool prefers_line_buffer(const TensorFunction& f, const std::vector<bool>& constant, const ScheduleOptions& options,
@@ -181,7 +181,7 @@ bool prefers_line_buffer(const TensorFunction& f, const std::vector<bool>& const
   int axis = axis_read_at(chain->second.stages[0], intermediate, channels);
   if (axis < 0) return false;
   layouts.back() = blocked_layout(f.results[0]->shape, axis, channel_block, Layout::Tail::unspecified);
-  auto plan = Planner(*chain, layouts, constant, options, machine, {}).run();
+  auto plan = LineBufferPlanner(*chain, layouts, constant, options, machine, {}).run();
   if (!plan) return false;
   // Without fusion the image is written once and read once through the last-level cache, at about twice the rate of
   // memory. That costs as much as reading it once from memory.

@@ -40,9 +40,9 @@ void pack_weights(SymbolicContraction& plan, int64_t width) {
 }
 
 // The loop nest of one contraction for one machine.
-class Scheduler {
+class SymbolicContractionScheduler {
  public:
-  Scheduler(const TensorFunction& f, const SymbolicContraction& plan, const Machine& machine)
+  SymbolicContractionScheduler(const TensorFunction& f, const SymbolicContraction& plan, const Machine& machine)
       : plan_(plan),
         stage_(plan.products),
         original_(f.stages[static_cast<size_t>(plan.found.stage)]),
@@ -185,7 +185,7 @@ std::optional<SymbolicContraction> plan_symbolic_contraction(const TensorFunctio
 }
 
 Stmt schedule_symbolic_contraction(const TensorFunction& f, const SymbolicContraction& plan, const Machine& machine) {
-  return Scheduler(f, plan, machine).run();
+  return SymbolicContractionScheduler(f, plan, machine).run();
 }
 
 }  // namespace dlcc::tensor

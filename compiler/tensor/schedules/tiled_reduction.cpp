@@ -23,9 +23,10 @@ int64_t lane_stride(const Load& l, const Var& row) {
 
 // ---- the plan
 
-class Planner {
+class TiledReductionPlanner {
  public:
-  Planner(const TensorFunction& f, size_t k, const std::map<Buffer, Layout>& layouts, const Machine& machine)
+  TiledReductionPlanner(const TensorFunction& f, size_t k, const std::map<Buffer, Layout>& layouts,
+                        const Machine& machine)
       : f_(f), k_(k), layouts_(layouts), machine_(machine) {}
 
   std::optional<TiledReductionPlan> run() {
@@ -216,9 +217,9 @@ class TileChooser {
 
 // ---- the loop nest
 
-class Scheduler {
+class TiledReductionScheduler {
  public:
-  Scheduler(const TiledReductionPlan& plan, const Machine& machine)
+  TiledReductionScheduler(const TiledReductionPlan& plan, const Machine& machine)
       : plan_(plan),
         machine_(machine),
         stage_(plan.reduced),
@@ -362,11 +363,11 @@ class Scheduler {
 std::optional<TiledReductionPlan> plan_tiled_reduction(const TensorFunction& f, size_t k,
                                                        const std::map<Buffer, Layout>& layouts,
                                                        const Machine& machine) {
-  return Planner(f, k, layouts, machine).run();
+  return TiledReductionPlanner(f, k, layouts, machine).run();
 }
 
 Stmt schedule_tiled_reduction(const TiledReductionPlan& plan, const Machine& machine) {
-  return Scheduler(plan, machine).run();
+  return TiledReductionScheduler(plan, machine).run();
 }
 
 }  // namespace dlcc::tensor

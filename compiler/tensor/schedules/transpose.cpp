@@ -12,9 +12,9 @@
 namespace dlcc::tensor {
 namespace {
 
-class Scheduler {
+class TransposeScheduler {
  public:
-  Scheduler(const Stage& stage, const std::map<Buffer, Layout>& layouts, const Machine& machine)
+  TransposeScheduler(const Stage& stage, const std::map<Buffer, Layout>& layouts, const Machine& machine)
       : stage_(stage),
         layouts_(layouts),
         machine_(machine),
@@ -157,7 +157,7 @@ class Scheduler {
 }  // namespace
 
 Stmt schedule_transpose(const Stage& stage, const std::map<Buffer, Layout>& layouts, const Machine& machine) {
-  return Scheduler(stage, layouts, machine).run();
+  return TransposeScheduler(stage, layouts, machine).run();
 }
 
 }  // namespace dlcc::tensor

@@ -15,10 +15,10 @@
 namespace dlcc::tensor {
 namespace {
 
-class Scheduler {
+class WindowReductionScheduler {
  public:
-  Scheduler(const WindowReductionPlan& plan, const WindowReductionArea& area, const std::map<Buffer, Layout>& layouts,
-            const Machine& machine, int threads)
+  WindowReductionScheduler(const WindowReductionPlan& plan, const WindowReductionArea& area,
+                           const std::map<Buffer, Layout>& layouts, const Machine& machine, int threads)
       : plan_(plan),
         machine_(machine),
         area_(area),
@@ -261,12 +261,12 @@ class Scheduler {
 Stmt schedule_window_reduction(const WindowReductionPlan& plan, const std::map<Buffer, Layout>& layouts,
                                const Machine& machine, int threads) {
   int64_t lanes = plan.reduced.axes[static_cast<size_t>(plan.lane_axis)].extent.value();
-  return Scheduler(plan, {.first_lane = 0, .lanes = lanes}, layouts, machine, threads).run();
+  return WindowReductionScheduler(plan, {.first_lane = 0, .lanes = lanes}, layouts, machine, threads).run();
 }
 
 Stmt schedule_area(const WindowReductionPlan& plan, const WindowReductionArea& area,
                    const std::map<Buffer, Layout>& layouts, const Machine& machine) {
-  return Scheduler(plan, area, layouts, machine, 1).run();
+  return WindowReductionScheduler(plan, area, layouts, machine, 1).run();
 }
 
 }  // namespace dlcc::tensor

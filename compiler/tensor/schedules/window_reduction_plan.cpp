@@ -28,9 +28,10 @@ bool is_innermost(const Buffer& b, const Layout& layout, int d) {
   return true;
 }
 
-class Planner {
+class WindowReductionPlanner {
  public:
-  Planner(const TensorFunction& f, size_t k, const std::map<Buffer, Layout>& layouts, const std::vector<bool>& constant)
+  WindowReductionPlanner(const TensorFunction& f, size_t k, const std::map<Buffer, Layout>& layouts,
+                         const std::vector<bool>& constant)
       : f_(f), k_(k), layouts_(layouts), constant_(constant) {}
 
   std::optional<WindowReductionPlan> run() {
@@ -110,7 +111,7 @@ class Planner {
 std::optional<WindowReductionPlan> plan_window_reduction(const TensorFunction& f, size_t k,
                                                          const std::map<Buffer, Layout>& layouts,
                                                          const std::vector<bool>& constant) {
-  return Planner(f, k, layouts, constant).run();
+  return WindowReductionPlanner(f, k, layouts, constant).run();
 }
 
 }  // namespace dlcc::tensor

@@ -13,9 +13,9 @@
 namespace dlcc::tensor {
 namespace {
 
-class Scheduler {
+class WinogradScheduler {
  public:
-  Scheduler(const WinogradPlan& plan, const Machine& machine)
+  WinogradScheduler(const WinogradPlan& plan, const Machine& machine)
       : plan_(plan),
         machine_(machine),
         transforms_(plan.tile, machine),
@@ -304,6 +304,8 @@ class Scheduler {
 
 }  // namespace
 
-Stmt schedule_winograd(const WinogradPlan& plan, const Machine& machine) { return Scheduler(plan, machine).run(); }
+Stmt schedule_winograd(const WinogradPlan& plan, const Machine& machine) {
+  return WinogradScheduler(plan, machine).run();
+}
 
 }  // namespace dlcc::tensor

@@ -110,10 +110,10 @@ std::optional<DType> softmax_precision(Node& n) {
 
 // ---- Attention ----------------------------------------------------------------------------------------------------
 
-enum Input { query = 0, key = 1, value = 2, mask = 3, past_key = 4, past_value = 5, lengths = 6 };
-
 class Attention {
  public:
+  enum Input { query = 0, key = 1, value = 2, mask = 3, past_key = 4, past_value = 5, lengths = 6 };
+
   explicit Attention(Node& n) : n_(n) {}
 
   Values convert() {
@@ -234,7 +234,7 @@ Value modified(Node& n, const char* attribute, const Value& x) {
 }
 
 Values convert_flex_attention(Node& n) {
-  Heads h{n.in(query), n.in(key), n.in(value)};
+  Heads h{n.in(0), n.in(1), n.in(2)};
   for (const Value* v : {&h.query, &h.key, &h.value})
     n.check(v->rank() == 4, DiagnosticId::shape_mismatch,
             fmt::format("{} must have 4 axes, found {}", v->role, v->rank()));

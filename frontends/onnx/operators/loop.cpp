@@ -13,8 +13,6 @@
 namespace dlcc::frontends::onnx {
 namespace {
 
-constexpr int before_carried = 2;  // the inputs before the carried values: trip count and condition
-
 class LoopNode {
  public:
   explicit LoopNode(Node& n) : n_(n), body_(n.graph("body")) {}

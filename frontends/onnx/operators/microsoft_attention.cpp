@@ -36,7 +36,7 @@ std::optional<std::vector<int64_t>> projected_widths(Node& n, const Value& weigh
 }
 
 // Query, key and value from one product.
-Values convert_attention(Node& n) {
+Values convert_packed_attention(Node& n) {
   enum { input, weights, bias, mask_index, past, attention_bias, past_length };
   const int64_t heads = n.required_integer("num_heads");
   AttentionMask mask = mask_attributes(n);
@@ -147,7 +147,7 @@ Value cache_rows(Node& n, const Value& cache, const Value& positions, const Dim&
   return n.call("take", {cache, at}, {{"axis", 0}, {"mode", "strict"}});
 }
 
-Values convert_rotary_embedding(Node& n) {
+Values convert_cached_rotary_embedding(Node& n) {
   enum { input, positions, cosine, sine };
   const Value& x = n.in(input);
   const bool interleaved = n.flag("interleaved", false);
@@ -187,13 +187,13 @@ Values convert_rotary_embedding(Node& n) {
 void add_microsoft_attention(Table& table) {
   table.add({
       {"com.microsoft.Attention", 1, "input weights bias mask_index past attention_bias past_sequence_length", 2, 7, 2,
-       convert_attention},
+       convert_packed_attention},
       {"com.microsoft.MultiHeadAttention", 1,
        "query key value bias key_padding_mask attention_bias past_key past_value past_sequence_length "
        "cache_indirection",
        1, 10, 3, convert_multi_head_attention},
-      {"com.microsoft.RotaryEmbedding", 1, "input position_ids cos_cache sin_cache", 4, 4, 1, convert_rotary_embedding,
-       true},
+      {"com.microsoft.RotaryEmbedding", 1, "input position_ids cos_cache sin_cache", 4, 4, 1,
+       convert_cached_rotary_embedding, true},
   });
   for (const char* op : {"com.microsoft.Attention", "com.microsoft.MultiHeadAttention"})
     table.only_if(op,

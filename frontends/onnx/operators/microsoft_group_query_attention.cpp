@@ -11,30 +11,30 @@
 namespace dlcc::frontends::onnx {
 namespace {
 
-enum Input {
-  query,
-  key,
-  value,
-  past_key,
-  past_value,
-  last_key,
-  total_length,
-  cosine,
-  sine,
-  positions,
-  attention_bias,
-  head_sink,
-  key_scale,
-  value_scale,
-  query_norm,
-  key_norm,
-  query_lengths
-};
-
 constexpr double never = -std::numeric_limits<double>::infinity();
 
 class GroupQueryAttention {
  public:
+  enum Input {
+    query,
+    key,
+    value,
+    past_key,
+    past_value,
+    last_key,
+    total_length,
+    cosine,
+    sine,
+    positions,
+    attention_bias,
+    head_sink,
+    key_scale,
+    value_scale,
+    query_norm,
+    key_norm,
+    query_lengths
+  };
+
   explicit GroupQueryAttention(Node& n) : n_(n) {}
 
   Values convert() {

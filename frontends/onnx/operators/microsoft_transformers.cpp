@@ -10,8 +10,6 @@ namespace {
 
 // ---- normalization ------------------------------------------------------------------------------------------------
 
-std::optional<Value> optional_input(Node& n, int k) { return n.has(k) ? std::optional(n.in(k)) : std::nullopt; }
-
 // The mean and the reciprocal spread, which training reads, are not computed.
 void reject_statistics(Node& n, int first, int last) {
   for (int k = first; k <= last; ++k)
@@ -23,7 +21,7 @@ Values convert_skip_layer_normalization(Node& n) {
   reject_statistics(n, 1, 2);
   Value sum = add(n, n.in(0), n.in(1));
   if (n.has(4)) sum = add(n, sum, n.in(4));
-  Value y = standardize(n, sum, {-1}, n.in(2), optional_input(n, 3), n.number("epsilon", 1e-12f));
+  Value y = standardize(n, sum, {-1}, n.in(2), n.optional_in(3), n.number("epsilon", 1e-12f));
   return {y, Value::poison(), Value::poison(), sum};
 }
 

@@ -26,12 +26,12 @@ Value linear_scores(Node& n, int64_t targets) {
   return n.call("add", {products, real_list(dtype::f32, intercepts)});
 }
 
-Values convert_regressor(Node& n) {
+Values convert_linear_regressor(Node& n) {
   const std::string post = n.text("post_transform", "NONE");
   return {post_transformed(n, linear_scores(n, n.integer("targets", 1)), post)};
 }
 
-Values convert_classifier(Node& n) {
+Values convert_linear_classifier(Node& n) {
   const ClassLabels labels = class_labels(n, "classlabels_ints");
   const std::string post = n.text("post_transform", "NONE");
   n.ignore("multi_class");
@@ -52,8 +52,8 @@ Values convert_classifier(Node& n) {
 
 void add_ml_linear(Table& table) {
   table.add({
-      {"ai.onnx.ml.LinearRegressor", 1, "X", 1, 1, 1, convert_regressor},
-      {"ai.onnx.ml.LinearClassifier", 1, "X", 1, 1, 2, convert_classifier},
+      {"ai.onnx.ml.LinearRegressor", 1, "X", 1, 1, 1, convert_linear_regressor},
+      {"ai.onnx.ml.LinearClassifier", 1, "X", 1, 1, 2, convert_linear_classifier},
   });
   table.only_if("ai.onnx.ml.LinearClassifier", "labels are integers");
 }

@@ -63,7 +63,7 @@ std::vector<float> read_rho(Node& n, size_t count) {
   return rho;
 }
 
-Values convert_regressor(Node& n) {
+Values convert_svm_regressor(Node& n) {
   const Kernel kernel = read_kernel(n);
   const Value x = rows_of_features(n, 0, false);
   const int64_t supports = n.integer("n_supports", 0);
@@ -176,7 +176,7 @@ class PairwiseClassifier {
   std::vector<std::pair<size_t, size_t>> pairs_;
 };
 
-Values convert_classifier(Node& n) {
+Values convert_svm_classifier(Node& n) {
   const Kernel kernel = read_kernel(n);
   const ClassLabels labels = class_labels(n, "classlabels_ints");
   const Value x = rows_of_features(n, 0, false);
@@ -198,8 +198,8 @@ Values convert_classifier(Node& n) {
 
 void add_ml_svm(Table& table) {
   table.add({
-      {"ai.onnx.ml.SVMRegressor", 1, "X", 1, 1, 1, convert_regressor},
-      {"ai.onnx.ml.SVMClassifier", 1, "X", 1, 1, 2, convert_classifier},
+      {"ai.onnx.ml.SVMRegressor", 1, "X", 1, 1, 1, convert_svm_regressor},
+      {"ai.onnx.ml.SVMClassifier", 1, "X", 1, 1, 2, convert_svm_classifier},
   });
   table.only_if("ai.onnx.ml.SVMClassifier", "labels are integers");
 }

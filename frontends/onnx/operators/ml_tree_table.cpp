@@ -8,7 +8,7 @@ namespace dlcc::frontends::onnx {
 namespace {
 
 // A row of the table: a feature that is at most the threshold leads to `less`.
-struct Row {
+struct TreeRow {
   int64_t feature = 0;
   double threshold = 0;
   size_t less = 0, greater = 0;
@@ -36,13 +36,13 @@ class TableBuilder {
                                : std::nextafter(static_cast<float>(value), -std::numeric_limits<float>::infinity());
   }
 
-  size_t append(Row row) {
+  size_t append(TreeRow row) {
     rows_.push_back(row);
     return rows_.size() - 1;
   }
 
   // x == value: x <= value and not x < value.
-  Row equal(int64_t feature, double value, size_t if_true, size_t if_false, bool missing_is_true) {
+  TreeRow equal(int64_t feature, double value, size_t if_true, size_t if_false, bool missing_is_true) {
     const size_t second = append({feature, below(value), if_false, if_true, false});
     return {feature, value, second, if_false, missing_is_true};
   }
@@ -51,7 +51,7 @@ class TableBuilder {
 
   const TreeEnsemble& trees_;
   const DType data_;
-  std::vector<Row> rows_;  // those of the nodes, then further ones
+  std::vector<TreeRow> rows_;  // those of the nodes, then further ones
   std::vector<int64_t> targets_;
   std::vector<double> weights_;
 };
@@ -103,7 +103,7 @@ std::optional<std::vector<int64_t>> TableBuilder::heights() const {
     std::vector<size_t> stack = {root};
     while (!stack.empty()) {
       const size_t k = stack.back();
-      const Row& row = rows_[k];
+      const TreeRow& row = rows_[k];
       const bool is_leaf = row.less == k && row.greater == k;
       if (is_leaf || height[k] >= 0) {
         height[k] = std::max<int64_t>(height[k], 0);
@@ -131,7 +131,7 @@ Value reals(DType type, const std::vector<double>& values) {
   return Value::of(Constant::of<float>(type, {count}, std::vector<float>(values.begin(), values.end())));
 }
 
-Value integers(const std::vector<int64_t>& values, std::vector<int64_t> shape) {
+Value as_int32(const std::vector<int64_t>& values, std::vector<int64_t> shape) {
   return Value::of(
       Constant::of<int32_t>(dtype::i32, std::move(shape), std::vector<int32_t>(values.begin(), values.end())));
 }
@@ -140,7 +140,7 @@ TreeTables TableBuilder::tables(const std::vector<int64_t>& heights, DType weigh
   std::vector<int64_t> nodes, roots, depths, targets = targets_;
   std::vector<double> thresholds, weights = weights_;
   TreeTables tables;
-  for (const Row& r : rows_) {
+  for (const TreeRow& r : rows_) {
     for (int64_t column : {r.feature, static_cast<int64_t>(r.greater), static_cast<int64_t>(r.less),
                            int64_t{r.missing_is_less}, r.first_weight, r.end_of_weights})
       nodes.push_back(column);
@@ -156,11 +156,11 @@ TreeTables TableBuilder::tables(const std::vector<int64_t>& heights, DType weigh
     weights.push_back(0);
   }
   const auto count = [](const auto& list) { return static_cast<int64_t>(list.size()); };
-  tables.operands = {integers(nodes, {count(rows_), count(nodes) / count(rows_)}),
+  tables.operands = {as_int32(nodes, {count(rows_), count(nodes) / count(rows_)}),
                      reals(data_, thresholds),
-                     integers(roots, {count(roots)}),
-                     integers(depths, {count(depths)}),
-                     integers(targets, {count(targets)}),
+                     as_int32(roots, {count(roots)}),
+                     as_int32(depths, {count(depths)}),
+                     as_int32(targets, {count(targets)}),
                      reals(weight, weights)};
   return tables;
 }

@@ -73,7 +73,7 @@ Value with_base_values(Node& n, const Value& scores, const std::vector<double>& 
 
 // ---- operators ----------------------------------------------------------------------------------------------------
 
-Values convert_regressor(Node& n) {
+Values convert_tree_regressor(Node& n) {
   auto trees = read_named_trees(n, "target");
   const Value x = rows_of_features(n, 0, true);
   const auto base = reals_of(n, "base_values", "base_values_as_tensor");
@@ -130,7 +130,7 @@ std::optional<int64_t> only_class(const TreeEnsemble& trees) {
   return classes.size() == 1 ? std::optional(*classes.begin()) : std::nullopt;
 }
 
-Values convert_classifier(Node& n) {
+Values convert_tree_classifier(Node& n) {
   auto trees = read_named_trees(n, "class");
   const ClassLabels labels = class_labels(n, "classlabels_int64s");
   const auto base = reals_of(n, "base_values", "base_values_as_tensor");
@@ -165,8 +165,8 @@ Values convert_classifier(Node& n) {
 
 void add_ml_trees(Table& table) {
   table.add({
-      {"ai.onnx.ml.TreeEnsembleRegressor", 1, "X", 1, 1, 1, convert_regressor},
-      {"ai.onnx.ml.TreeEnsembleClassifier", 1, "X", 1, 1, 2, convert_classifier},
+      {"ai.onnx.ml.TreeEnsembleRegressor", 1, "X", 1, 1, 1, convert_tree_regressor},
+      {"ai.onnx.ml.TreeEnsembleClassifier", 1, "X", 1, 1, 2, convert_tree_classifier},
       {"ai.onnx.ml.TreeEnsemble", 5, "X", 1, 1, 1, convert_tree_ensemble},
   });
   table.only_if("ai.onnx.ml.TreeEnsembleClassifier",

@@ -50,10 +50,6 @@ std::vector<Grams> read_grams(Node& n) {
   return all;
 }
 
-Value integers(const std::vector<int64_t>& values, std::vector<int64_t> shape) {
-  return Value::of(Constant::of(dtype::i64, std::move(shape), values));
-}
-
 // How often each n-gram occurs in a row with `distance` between its elements: int64 [rows, n-grams]. Empty if a row is
 // too short for one.
 std::optional<Value> occurrences(Node& n, const Value& rows, int64_t width, const Grams& grams, int64_t distance) {
@@ -68,7 +64,7 @@ std::optional<Value> occurrences(Node& n, const Value& rows, int64_t width, cons
                             {{"begin", relay::AttrList{k * distance}},
                              {"end", relay::AttrList{k * distance + windows}},
                              {"axes", relay::AttrList{1}}});
-    Value same = n.call("equal", {n.call("expand_dims", {elements}, {{"axis", 2}}), integers(wanted, {grams.count()})});
+    Value same = n.call("equal", {n.call("expand_dims", {elements}, {{"axis", 2}}), integers(wanted)});
     all = all ? n.call("logical_and", {*all, same}) : same;
   }
   return n.call("sum", {n.cast(*all, dtype::i64)}, {{"axis", relay::AttrList{1}}});
@@ -88,7 +84,7 @@ Value in_columns(Node& n, const Value& rows, const Values& parts, const std::vec
   for (size_t k = 0; k < columns.size(); ++k) source[static_cast<size_t>(columns[k])] = static_cast<int64_t>(k);
   Values all = parts;
   all.push_back(n.call("full", {n.scalar(dtype::i64, 0)}, {{"shape", shape_attr({rows.type.shape[0], Dim(1)})}}));
-  return n.call("take", {n.call("concatenate", all, {{"axis", 1}}), integers(source, {width})}, {{"axis", 1}});
+  return n.call("take", {n.call("concatenate", all, {{"axis", 1}}), integers(source)}, {{"axis", 1}});
 }
 
 // The weights of the columns. They are numbered as the n-grams are.

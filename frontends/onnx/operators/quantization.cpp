@@ -83,18 +83,14 @@ Value per_channel(Node& n, const Value& p, int64_t spatial) {
   return n.call("expand_dims", {p}, {{"axis", 1}, {"num_newaxis", spatial}});
 }
 
-std::optional<Value> optional_input(Node& n, int input) {
-  return n.has(input) ? std::optional(n.in(input)) : std::nullopt;
-}
-
 Values convert_matmul_integer(Node& n) {
   const Value &a = n.in(0), &b = n.in(1);
   n.check(is_integer8(a.type.dtype) && is_integer8(b.type.dtype), DiagnosticId::type_mismatch,
           "A and B must be of type int8 or uint8");
   if (n.failed()) return {};
-  auto rows = optional_input(n, 2);
+  auto rows = n.optional_in(2);
   if (rows) rows = per_row(n, *rows, a);
-  return {matrix_product(n, centred(n, a, rows), centred(n, b, optional_input(n, 3)))};
+  return {matrix_product(n, centred(n, a, rows), centred(n, b, n.optional_in(3)))};
 }
 
 // Sums of products of quantised numbers as the quantised result, for a scale of one number or of the sums' shape.
@@ -136,9 +132,9 @@ Values convert_qlinear_matmul(Node& n) {
 // The convolution of two quantised tensors, with zero points that may be missing; weights have one per output channel.
 Value integer_convolution(Node& n, int x, int w, int x_zero, int w_zero) {
   const int64_t axes = n.in(w).rank() - 1;
-  auto zeros = optional_input(n, w_zero);
+  auto zeros = n.optional_in(w_zero);
   if (zeros) zeros = per_channel(n, *zeros, axes);
-  Value data = centred(n, n.in(x), optional_input(n, x_zero)), weight = centred(n, n.in(w), zeros);
+  Value data = centred(n, n.in(x), n.optional_in(x_zero)), weight = centred(n, n.in(w), zeros);
   data.role = n.in(x).role;
   weight.role = n.in(w).role;
   return convolution(n, data, weight);

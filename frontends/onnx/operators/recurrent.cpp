@@ -8,12 +8,12 @@
 namespace dlcc::frontends::onnx {
 namespace {
 
-// Inputs of all three operators; the initial states follow each other.
-enum Input { data = 0, input_weights = 1, recurrent_weights = 2, biases = 3, lengths = 4, initial_state = 5 };
-constexpr int peepholes = 7;
-
 class Layer {
  public:
+  // Inputs of all three operators; the initial states follow each other.
+  enum Input { data = 0, input_weights = 1, recurrent_weights = 2, biases = 3, lengths = 4, initial_state = 5 };
+  static constexpr int peepholes = 7;
+
   Layer(Node& n, const Cell& cell)
       : n_(n), cell_(cell), gates_(std::accumulate(cell.products.begin(), cell.products.end(), size_t{0})) {}
 

@@ -74,10 +74,10 @@ Values convert_causal_conv(Node& n) {
 
 // ---- LinearAttention (Yang et al., "Gated Delta Networks", 2025) --------------------------------------------------
 
-enum Input { query = 0, key = 1, value = 2, past_state = 3, decay = 4, beta = 5 };
-
 class LinearAttention {
  public:
+  enum Input { query = 0, key = 1, value = 2, past_state = 3, decay = 4, beta = 5 };
+
   explicit LinearAttention(Node& n) : n_(n) {}
 
   Values convert() {

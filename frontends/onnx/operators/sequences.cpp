@@ -119,7 +119,7 @@ Values convert_length(Node& n) {
   return {Value::of(Constant::of<int64_t>(dtype::i64, {}, {static_cast<int64_t>(elements->size())}))};
 }
 
-Values convert_concat(Node& n) {
+Values convert_concat_from_sequence(Node& n) {
   const Values* elements = elements_in(n, 0);
   const int64_t axis = n.required_integer("axis");
   const bool new_axis = n.flag("new_axis", false);
@@ -165,7 +165,7 @@ std::optional<std::vector<int64_t>> piece_sizes(Node& n, const Dim& extent) {
   return sizes;
 }
 
-Values convert_split(Node& n) {
+Values convert_split_to_sequence(Node& n) {
   if (!check_tensor(n, 0)) return {};
   auto axis = n.axis_of(n.integer("axis", 0), n.in(0).rank());
   const bool keeps_axis = n.flag("keepdims", true) || n.has(1);
@@ -213,8 +213,8 @@ void add_sequences(Table& table) {
       {"SequenceErase", 11, "input_sequence position", 1, 2, 1, convert_erase},
       {"SequenceAt", 11, "input_sequence position", 2, 2, 1, convert_at},
       {"SequenceLength", 11, "input_sequence", 1, 1, 1, convert_length},
-      {"SplitToSequence", 11, "input split", 1, 2, 1, convert_split},
-      {"ConcatFromSequence", 11, "input_sequence", 1, 1, 1, convert_concat},
+      {"SplitToSequence", 11, "input split", 1, 2, 1, convert_split_to_sequence},
+      {"ConcatFromSequence", 11, "input_sequence", 1, 1, 1, convert_concat_from_sequence},
       {"SequenceMap", 17, "input_sequence additional_inputs", 1, any_number, any_number, convert_map},
   });
   table.only_if("SequenceInsert", "position is known at compile time");

@@ -13,7 +13,6 @@ namespace {
 // Limits of all iterations together: of nodes, and of tensors in the sequences that are carried, since an iteration
 // copies a sequence to which it adds a tensor.
 constexpr int64_t most_nodes = 200'000, most_carried_tensors = 5'000'000;
-constexpr int before_carried = 2;  // the inputs before the carried values: trip count and condition
 
 class UnrolledLoop {
  public:

@@ -62,7 +62,7 @@ TEST_CASE("a statement body prints and parses") {
   TensorFunction f = parsed(positions);
   CHECK(print(f) == positions);
   CHECK(has_body(f));
-  CHECK(pattern_of(f) == Pattern::opaque);
+  CHECK(pattern_of(f) == OpPattern::opaque);
   CHECK(reads(f.stages[2], f.stages[0].results[0]));
 }
 
