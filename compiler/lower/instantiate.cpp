@@ -19,7 +19,8 @@ class Instantiation {
       values_.emplace(scalar_of({name}), tensor::Expr(number));
     }
     for (const DataSize& d : program.data_sizes)
-      if (!symbols.contains(d.symbol.name)) data_sizes.push_back({d.symbol, number(d.most)});
+      if (!symbols.contains(d.symbol.name))
+        data_sizes.push_back({d.symbol, number(d.most), d.branch, number(d.then_most), number(d.else_most)});
   }
 
   std::vector<DataSize> data_sizes;
@@ -97,12 +98,14 @@ bool is_size(const Dim& d, const std::map<std::string, int64_t>& symbols) {
 
 }  // namespace
 
-AdmittedSizes::AdmittedSizes(const Program& program) : program_(program) {
+AdmittedSizes::AdmittedSizes(const Program& program) : program_(program), largest_(program) {
   for_each_function(program, [&](const Function& f) { memory_.emplace_back(program, f); });
 }
 
 bool AdmittedSizes::fits(const std::map<std::string, int64_t>& given) const {
-  const auto symbols = with_largest_data_sizes(program_, given);
+  auto symbols = given;
+  for (const DataSize& d : program_.data_sizes) symbols.try_emplace(d.symbol.name, d.most.evaluate(given).value_or(0));
+  auto fits = [&](const Dim& d) { return is_small(largest_(d), given); };
   bool all = true;
   size_t next = 0;
   for_each_function(program_, [&](const Function& f) {
@@ -110,9 +113,8 @@ bool AdmittedSizes::fits(const std::map<std::string, int64_t>& given) const {
     for (size_t v = 0; v < f.values.size() && all; ++v) {
       const Shape& shape = f.values[v].shape;
       all = !memory.is_used(static_cast<ValueId>(v), symbols) ||
-            (std::ranges::all_of(shape, [&](const Dim& d) { return is_small(d, symbols); }) &&
-             is_small(product(shape), symbols) &&
-             storage_bytes(f.values[v].type, *product(shape).evaluate(symbols)) <= program_.largest_object);
+            (std::ranges::all_of(shape, fits) && fits(product(shape)) &&
+             storage_bytes(f.values[v].type, *largest_(product(shape)).evaluate(given)) <= program_.largest_object);
     }
   });
   return all;

@@ -22,6 +22,7 @@ class AdmittedSizes {
 
  private:
   const Program& program_;
+  const LargestSizes largest_;
   std::vector<MemorySizes> memory_;  // of the program, then of its functions
 };
 // The same for one check of a program.

@@ -311,11 +311,27 @@ Symbol Lowerer::own_symbol(const Symbol& symbol) {
   return own;
 }
 
+static Dim at_least_0(const Dim& d) { return provably_le(0, d) ? d : max(d, 0); }
+
 tensor::Var Lowerer::add_data_size(const Symbol& symbol, const Dim& most) {
   const Symbol own = own_symbol(symbol);
-  program_.data_sizes.push_back({own, provably_le(0, most) ? most : max(most, 0)});
+  program_.data_sizes.push_back({own, at_least_0(most)});
   ranges_[scalar_of(own)] = {0, most.upper_bound().value_or(tensor::max_elements)};
   return scalar_of(own);
+}
+
+void Lowerer::add_branch_sizes(std::vector<DataSize>& sizes) {
+  int branch = 0;
+  for (const DataSize& d : program_.data_sizes) branch = std::max(branch, d.branch + 1);
+  for (DataSize& size : sizes) {
+    size.symbol = Symbol{add_data_size(size.symbol, size.most)->name};
+    if (sizes.size() == 1) break;
+    DataSize& added = program_.data_sizes.back();
+    added.branch = branch;
+    added.then_most = at_least_0(size.then_most);
+    added.else_most = at_least_0(size.else_most);
+    added.most = max(added.then_most, added.else_most);
+  }
 }
 
 // A size that is computed from elements of inputs is known when a call is planned. Any other size is read when the
@@ -346,11 +362,18 @@ Lowerer::Operand Lowerer::define_sizes(const Binding& b, const relay::DefineSize
   return {.is_tuple = true};
 }
 
+static bool has_product(const Dim& d) {
+  return std::ranges::any_of(d.terms(), [](const Dim::Term& t) {
+    return t.atoms.size() > 1 || std::ranges::any_of(t.atoms, [](const std::shared_ptr<const DimAtom>& a) {
+             return std::ranges::any_of(a->args, has_product);
+           });
+  });
+}
+
 Dim Lowerer::bound_where_checked(const Dim& most, const std::vector<Dim>& checked) const {
   // The product of two negative sizes is positive. Sums of sizes are smaller where a check fails than where it
   // succeeds.
-  const bool has_product = std::ranges::any_of(most.terms(), [](const Dim::Term& t) { return t.atoms.size() > 1; });
-  if (!has_product || !may_be_negative(program_, {most})) return most;
+  if (!has_product(most) || !may_be_negative(program_, {most})) return most;
   Dim bound = most;
   for (const Dim& d : checked) {
     const Dim largest = largest_size(program_, d);

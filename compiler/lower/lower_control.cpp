@@ -78,6 +78,8 @@ std::vector<Shape> Lowerer::merge_sizes(const relay::If& x, const relay::Type& r
   const std::vector<Shape> then_shapes = shapes_in(relay::type_of(module_, x.then_block->result));
   const std::vector<Shape> else_shapes = shapes_in(relay::type_of(module_, x.else_block->result));
   std::vector<Shape> merged = shapes_in(result);
+  std::vector<DataSize> sizes;
+  std::vector<std::pair<tensor::Expr, tensor::Expr>> values;  // of the sizes, at the end of either arm
   for (size_t k = 0; k < merged.size(); ++k) {
     if (then_shapes[k] == else_shapes[k]) {
       merged[k].clear();
@@ -88,12 +90,16 @@ std::vector<Shape> Lowerer::merge_sizes(const relay::If& x, const relay::Type& r
       if (then_shapes[k][d] == else_shapes[k][d]) continue;
       const std::vector<Symbol> symbols = merged[k][d].symbols();
       DLCC_CHECK(symbols.size() == 1, "arms of sizes {} and {} give {}", p[d].str(), q[d].str(), merged[k][d].str());
-      const Dim most = max(bound_where_checked(largest_size(program_, p[d]), then_checked),
-                           bound_where_checked(largest_size(program_, q[d]), else_checked));
-      step.merges.push_back({add_data_size(symbols[0], most), value(p[d]), value(q[d])});
+      const Dim then_most = bound_where_checked(largest_size(program_, p[d]), then_checked);
+      const Dim else_most = bound_where_checked(largest_size(program_, q[d]), else_checked);
+      sizes.push_back({symbols[0], max(then_most, else_most), 0, then_most, else_most});
+      values.emplace_back(value(p[d]), value(q[d]));
     }
-    merged[k] = in_program(merged[k]);
   }
+  add_branch_sizes(sizes);
+  for (size_t k = 0; k < sizes.size(); ++k)
+    step.merges.push_back({scalar_of(sizes[k].symbol), values[k].first, values[k].second});
+  for (Shape& shape : merged) shape = in_program(shape);
   return merged;
 }
 

@@ -98,6 +98,8 @@ class Lowerer {
   // Adds a data-dependent size, at most `most`, for a symbol of the current function. The program has a symbol of its
   // own for each time that the function is inlined.
   tensor::Var add_data_size(const Symbol&, const Dim& most);
+  // Adds the sizes that one branch defines, whose symbols become those of the program. `branch` is not read.
+  void add_branch_sizes(std::vector<DataSize>&);
   Symbol own_symbol(const Symbol&);
   // Adds a size that is computed from elements of inputs, at most `most` unless that is "?". Null if the expression
   // depends on other scalars.

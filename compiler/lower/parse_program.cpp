@@ -167,19 +167,32 @@ void ProgramParser::size() {
 }
 
 // data size _1 in [0, 4 * n]
+// data size _1 in [0, 1] or [0, n], branch 0
 void ProgramParser::data_size() {
   expect("size");
   const Token where = peek();
   DataSize d{.symbol = {.name = identifier()}, .most = {}};
   if (symbols_.contains(d.symbol.name))
     report(where, DiagnosticId::duplicate_definition, fmt::format("there are two sizes {}", d.symbol.name));
+  auto bound = [&] {
+    expect("[");
+    number_in(0, 0);
+    expect(",");
+    const Dim most = dim();
+    if (most.is_overflow()) fail(where, "expected a bound that fits 64 bits");
+    expect("]");
+    return most;
+  };
   expect("in");
-  expect("[");
-  number_in(0, 0);
-  expect(",");
-  d.most = dim();
-  if (d.most.is_overflow()) fail(where, "expected a bound that fits 64 bits");
-  expect("]");
+  d.most = bound();
+  if (accept("or")) {
+    d.then_most = d.most;
+    d.else_most = bound();
+    d.most = max(d.then_most, d.else_most);
+    expect(",");
+    expect("branch");
+    d.branch = static_cast<int>(number_in(0, INT32_MAX));
+  }
   symbols_.emplace(d.symbol.name, d.symbol);
   program_.data_sizes.push_back(std::move(d));
 }

@@ -163,6 +163,9 @@ struct KernelVariants {
 struct DataSize {
   Symbol symbol;
   Dim most;
+  // If a branch defines several sizes: its number, and the largest value in each arm, of which `most` is the larger.
+  int branch = -1;
+  Dim then_most = 0, else_most = 0;
 };
 
 // Steps, and the values that they read and write.

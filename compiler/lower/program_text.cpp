@@ -129,9 +129,14 @@ class Printer {
   }
 
   // data size _1 in [0, 4 * n]
+  // data size _1 in [0, 1] or [0, n], branch 0
   void size(const DataSize& d) {
     const std::string symbol = name_of(d.symbol);
-    line(0, fmt::format("data size {} in [0, {}]", symbol, dim(d.most)));
+    if (d.branch < 0)
+      line(0, fmt::format("data size {} in [0, {}]", symbol, dim(d.most)));
+    else
+      line(0, fmt::format("data size {} in [0, {}] or [0, {}], branch {}", symbol, dim(d.then_most), dim(d.else_most),
+                          d.branch));
   }
 
   std::string name_of(const Symbol& s) {

@@ -45,8 +45,9 @@ class Verifier {
       for (const Dim& d : f.checked_sizes) check_symbols("a checked size", d);
     });
     for (const DataSize& d : program_.data_sizes) {
-      for (const Symbol& s : d.most.symbols())
-        expect(is_given(s), "the bound of the size {} depends on {}, which no input gives", d.symbol.name, s.name);
+      for (const Dim* bound : {&d.most, &d.then_most, &d.else_most})
+        for (const Symbol& s : bound->symbols())
+          expect(is_given(s), "the bound of the size {} depends on {}, which no input gives", d.symbol.name, s.name);
       expect(!scope.contains(scalar_of(d.symbol)), "the input gives the size {}", d.symbol.name);
     }
     for (const Require& r : program_.requirements)

@@ -1,17 +1,21 @@
 #include "shape/largest_dim.h"
 
 #include <algorithm>
+#include <memory>
 
 namespace dlcc {
 namespace {
 
 class Bounder {
  public:
-  explicit Bounder(const std::map<std::string, Dim>& largest) : largest_(largest) {}
+  Bounder(const SymbolBounds& largest, const std::vector<AlternativeBounds>& alternatives)
+      : largest_(largest), alternatives_(alternatives) {}
 
   Dim upper(const Dim& d) const { return bound(d, true); }
 
  private:
+  using Atoms = std::vector<std::shared_ptr<const DimAtom>>;
+
   bool depends(const Dim& d) const {
     return std::ranges::any_of(d.symbols(), [&](const Symbol& s) { return largest_.contains(s.name); });
   }
@@ -23,10 +27,30 @@ class Bounder {
     for (const Dim::Term& term : d.terms()) {
       Dim product = term.coefficient;
       const bool rises = (term.coefficient > 0) == is_upper;
-      for (const auto& atom : term.atoms) product = product * bound(*atom, rises);
+      Atoms atoms = term.atoms;
+      if (rises)
+        for (const AlternativeBounds& bounds : alternatives_) product = product * take_product(atoms, bounds);
+      for (const auto& atom : atoms) product = product * bound(*atom, rises);
       sum = sum + product;
     }
     return sum;
+  }
+
+  // The largest product of those atoms that are symbols of `bounds`; removes these atoms. 1 if there are less than two.
+  static Dim take_product(Atoms& atoms, const AlternativeBounds& bounds) {
+    auto is_bounded = [&](const std::shared_ptr<const DimAtom>& a) {
+      return a->kind == DimAtom::Kind::symbol && bounds[0].contains(a->symbol.name);
+    };
+    if (std::ranges::count_if(atoms, is_bounded) < 2) return 1;
+    Dim largest = 0;
+    for (const SymbolBounds& alternative : bounds) {
+      Dim product = 1;
+      for (const auto& a : atoms)
+        if (is_bounded(a)) product = product * alternative.at(a->symbol.name);
+      largest = max(largest, product);
+    }
+    std::erase_if(atoms, is_bounded);
+    return largest;
   }
 
   Dim bound(const DimAtom& atom, bool is_upper) const {
@@ -48,11 +72,14 @@ class Bounder {
     }
   }
 
-  const std::map<std::string, Dim>& largest_;
+  const SymbolBounds& largest_;
+  const std::vector<AlternativeBounds>& alternatives_;
 };
 
 }  // namespace
 
-Dim largest_dim(const Dim& d, const std::map<std::string, Dim>& largest) { return Bounder(largest).upper(d); }
+Dim largest_dim(const Dim& d, const SymbolBounds& largest, const std::vector<AlternativeBounds>& alternatives) {
+  return Bounder(largest, alternatives).upper(d);
+}
 
 }  // namespace dlcc

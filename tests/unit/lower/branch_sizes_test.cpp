@@ -1,6 +1,7 @@
 // Programs with branches whose arms differ in shape.
 #include <doctest/doctest.h>
 
+#include "lower/largest_size.h"
 #include "lower/program_text.h"
 #include "lowering.h"
 
@@ -66,4 +67,39 @@ TEST_CASE("a result that both arms take from an outer value") {
   both_ways("%x: Tensor[(6, 4), float32], %y: Tensor[(2, 4), float32]", "if (%c) { %x } else { %y }");
   both_ways("%x: Tensor[(6, 4), float32], %y: Tensor[(2, 4), float32]",
             "let %r = if (%c) { let %e = exp(%x); (%e, %e) } else { (%y, %x) };\n(%r.1, %r.0)");
+}
+
+TEST_CASE("sizes that one branch defines are bounded together") {
+  const Dim n = size_symbol("n");
+  Program p;
+  p.dims = {{"n", {"n", 1}}};
+  p.data_sizes = {{{"a"}, n, 0, 1, n}, {{"b"}, n, 0, n, 1}, {{"c"}, n, 1, n, 1}, {{"d"}, n + 2, 1, 1, n + 2}};
+  const LargestSizes largest(p);
+  const Dim a = Dim::symbol({"a"}), b = Dim::symbol({"b"}), c = Dim::symbol({"c"}), d = Dim::symbol({"d"});
+  CHECK(largest(a * b) == n);
+  CHECK(largest(a * b * a).evaluate({{"n", 10}}) == 100);
+  CHECK(largest((a + 1) * b) == largest(b) + n);
+  CHECK(largest(a * c) == n * n);  // of two branches
+  CHECK(largest(a * b * c * d * 4) == 4 * n * (n + 2));
+  CHECK(largest(n - a * b) == n);
+  // Of one arm at a time: the one in which the product is larger.
+  const auto at = with_largest_data_sizes(p, {{"n", 10}});
+  CHECK(at.at("a") * at.at("b") == 10);
+  CHECK(at.at("c") == 1);
+  CHECK(at.at("d") == 12);
+}
+
+TEST_CASE("results that differ in two axes, of two branches") {
+  const Program p =
+      both_ways("%x: Tensor[(1, 5), float32], %y: Tensor[(3, 2), float32]",
+                "let %r = if (%c) { exp(%x) } else { transpose(%x, axes=[1, 0]) };\n"
+                "let %s = if (%c) { transpose(%y, axes=[1, 0]) } else { exp(%y) };\n(nn.softmax(%r), %s)");
+  REQUIRE(p.data_sizes.size() == 4);
+  CHECK(p.data_sizes[0].branch == 0);
+  CHECK(p.data_sizes[1].branch == 0);
+  CHECK(p.data_sizes[2].branch == 1);
+  Dim product = 1;
+  for (const DataSize& d : p.data_sizes) product = product * Dim::symbol(d.symbol);
+  CHECK(largest_size(p, product) == Dim(30));
+  CHECK(print(p).find("data size _1 in [0, 1] or [0, 5], branch 0") != std::string::npos);
 }
