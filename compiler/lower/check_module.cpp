@@ -90,9 +90,9 @@ class ModuleChecker {
                          fmt::format("{} has type {}: no operator computes with vectors as elements", what,
                                      relay::str(relay::with_shape(t, t.shape))),
                          {}, "give the tensor one more axis in place of the vector");
-    if (!is_static(t.shape) && !fits_at_smallest(t.shape) && reported_.insert("").second)
+    if (!is_static(t.shape) && is_always_too_large(t.shape) && reported_.insert("").second)
       diagnostics_.error(DiagnosticId::too_large, location,
-                         fmt::format("{} has type {}, which is more than 2^40 elements for the smallest sizes", what,
+                         fmt::format("{} has type {}, which is more than 2^40 elements for all sizes", what,
                                      relay::str(relay::tensor_type(t.shape, t.dtype))));
     for (const Dim& d : t.shape) {
       check_symbols(d, location, what);
@@ -106,13 +106,11 @@ class ModuleChecker {
                                      relay::str(relay::tensor_type(t.shape, t.dtype))));
   }
 
-  static bool fits_at_smallest(const Shape& shape) {
-    // A tensor of a size that may be negative may be in an arm of a branch that the smallest sizes do not take.
-    if (std::ranges::any_of(shape, [](const Dim& d) { return !provably_le(0, d); })) return true;
-    std::map<std::string, int64_t> smallest;
-    for (const Symbol& s : product(shape).symbols()) smallest[s.name] = s.low;
-    const auto count = product(shape).evaluate(smallest);
-    return count && *count <= tensor::max_elements;
+  static bool is_always_too_large(const Shape& shape) {
+    // No run uses a tensor of a negative size, however large its product with another one is.
+    if (std::ranges::any_of(shape, [](const Dim& d) { return !provably_le(0, d); })) return false;
+    const Dim count = product(shape);
+    return count.is_overflow() || count.lower_bound().value_or(0) > tensor::max_elements;
   }
 
   void check_symbols(const Dim& d, const SourceLocation& location, const std::string& what) {

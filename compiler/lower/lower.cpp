@@ -362,18 +362,21 @@ Lowerer::Operand Lowerer::define_sizes(const Binding& b, const relay::DefineSize
   return {.is_tuple = true};
 }
 
-static bool has_product(const Dim& d) {
-  return std::ranges::any_of(d.terms(), [](const Dim::Term& t) {
-    return t.atoms.size() > 1 || std::ranges::any_of(t.atoms, [](const std::shared_ptr<const DimAtom>& a) {
-             return std::ranges::any_of(a->args, has_product);
-           });
-  });
+// Whether the dim, or a part of it such as an operand of a maximum, has a product and may be negative. The product of
+// two negative sizes is positive. Sums of sizes are smaller where a check fails than where it succeeds.
+static bool has_product_of_negative(const Program& program, const Dim& d) {
+  auto is_product = [](const Dim::Term& t) { return t.atoms.size() > 1; };
+  auto has_part = [&](const Dim::Term& t) {
+    return std::ranges::any_of(t.atoms, [&](const std::shared_ptr<const DimAtom>& a) {
+      return std::ranges::any_of(a->args, [&](const Dim& arg) { return has_product_of_negative(program, arg); });
+    });
+  };
+  return (std::ranges::any_of(d.terms(), is_product) && may_be_negative(program, {d})) ||
+         std::ranges::any_of(d.terms(), has_part);
 }
 
 Dim Lowerer::bound_where_checked(const Dim& most, const std::vector<Dim>& checked) const {
-  // The product of two negative sizes is positive. Sums of sizes are smaller where a check fails than where it
-  // succeeds.
-  if (!has_product(most) || !may_be_negative(program_, {most})) return most;
+  if (!has_product_of_negative(program_, most)) return most;
   Dim bound = most;
   for (const Dim& d : checked) {
     const Dim largest = largest_size(program_, d);

@@ -105,7 +105,8 @@ class Lowerer {
   // depends on other scalars.
   tensor::Var add_input_size(const Symbol&, const tensor::Expr& value, const Dim& most);
   Operand define_sizes(const relay::Binding&, const relay::DefineSizes&, const Environment&, Region&);
-  // The bound of a data-dependent size, or 0 where one of the checked sizes is negative: the size is not defined then.
+  // The bound of a data-dependent size that is defined after the checks of sizes. Where it is a product, which is
+  // positive if two of its factors are negative, the result is 0 where a checked size is negative.
   Dim bound_where_checked(const Dim& most, const std::vector<Dim>& checked) const;
   // Requires that the size is in [0, 2^40]: before the run, if it is known there and the region always runs.
   void require_size(const Dim&, Region&);

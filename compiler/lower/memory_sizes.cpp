@@ -31,17 +31,35 @@ Facts checked_before_run(const Program& program) {
 // Whether the size is not negative in any run.
 bool is_natural(const Dim& d, const Facts& checked) { return provably_le(0, d) || checked.provably_le(0, d); }
 
-// Collects, for each value, the sizes that are checked before each use of it and of its views.
-class ChecksBeforeUses {
+// The sizes that are checked before each of several steps; empty if there is no step yet.
+class ChecksBeforeAll {
  public:
-  // `wanted`: whether a check is collected.
-  ChecksBeforeUses(const Function& function, const std::function<bool(const Dim&)>& wanted)
-      : function_(function), wanted_(wanted), checks_(function.values.size()) {}
+  void add_step(const Dims& checked) {
+    if (!checks_)
+      checks_ = checked;
+    else
+      std::erase_if(*checks_, [&](const Dim& d) { return !contains(checked, d); });
+  }
+  const std::optional<Dims>& checks() const { return checks_; }
 
-  std::vector<std::optional<Dims>> run(const Dims& checked_by_callers) {
+ private:
+  std::optional<Dims> checks_;
+};
+
+// Collects the sizes that are checked before each use of a value or of its views, and before each call of a function.
+class ChecksBeforeSteps {
+ public:
+  // `wanted`: whether a check is collected. `calls`: by function of the program.
+  ChecksBeforeSteps(const Function& function, const std::function<bool(const Dim&)>& wanted,
+                    std::vector<ChecksBeforeAll>& calls)
+      : function_(function), wanted_(wanted), uses_(function.values.size()), calls_(calls) {}
+
+  // The checks before the uses of each value. `checked_by_callers`: before each call of the function itself.
+  std::vector<ChecksBeforeAll> run(const Dims& checked_by_callers) {
     for (const Dim& d : checked_by_callers) add(d);
+    for (const Dim& d : function_.checked_sizes) add(d);
     visit(function_.body);
-    return std::move(checks_);
+    return std::move(uses_);
   }
 
  private:
@@ -63,6 +81,7 @@ class ChecksBeforeUses {
         visit((*loop)->test);  // at least once, and before the body
         checked_within((*loop)->body);
       } else {
+        if (const auto* call = std::get_if<Call>(&step)) calls_[static_cast<size_t>(call->function)].add_step(checked_);
         for_each_value(step, [&](ValueId v) { use(v); });
       }
     }
@@ -78,18 +97,28 @@ class ChecksBeforeUses {
   void use(ValueId v) {
     const Value& value = function_.values[static_cast<size_t>(v)];
     if (value.storage == Storage::view) use(value.base);
-    std::optional<Dims>& checks = checks_[static_cast<size_t>(v)];
-    if (!checks)
-      checks = checked_;
-    else
-      std::erase_if(*checks, [&](const Dim& d) { return !contains(checked_, d); });
+    uses_[static_cast<size_t>(v)].add_step(checked_);
   }
 
   const Function& function_;
   const std::function<bool(const Dim&)>& wanted_;
-  Dims checked_;                             // before the current step
-  std::vector<std::optional<Dims>> checks_;  // by value; empty for values that no step uses
+  Dims checked_;  // before the current step
+  std::vector<ChecksBeforeAll> uses_;
+  std::vector<ChecksBeforeAll>& calls_;
 };
+
+// The checks before the uses of each value of `function`, which is the program or one of its functions.
+std::vector<ChecksBeforeAll> checks_before_uses(const Program& program, const Function& function,
+                                                const std::function<bool(const Dim&)>& wanted) {
+  std::vector<ChecksBeforeAll> calls(program.functions.size());
+  std::vector<ChecksBeforeAll> uses = ChecksBeforeSteps(program, wanted, calls).run({});
+  if (&function == static_cast<const Function*>(&program)) return uses;
+  for (size_t k = program.functions.size(); k-- > 0;) {  // callers before their callees
+    uses = ChecksBeforeSteps(program.functions[k], wanted, calls).run(calls[k].checks().value_or(Dims()));
+    if (&function == &program.functions[k]) return uses;
+  }
+  DLCC_CHECK(false, "{} is no function of the program", function.name);
+}
 
 // Removes the sizes that are at least as large as another one.
 void remove_implied(Dims& checks) {
@@ -142,11 +171,9 @@ bool provably_le(const MemorySize& a, const MemorySize& b) {
 
 MemorySizes::MemorySizes(const Program& program, const Function& function)
     : function_(function), largest_(program), checked_(checked_before_run(program)), checks_(function.values.size()) {
-  const bool is_program = &function == static_cast<const Function*>(&program);
-  const std::function<bool(const Dim&)> may_be_negative = [&](const Dim& d) { return !is_natural(d, checked_); };
-  auto checks = ChecksBeforeUses(function, may_be_negative).run(is_program ? Dims() : function.checked_sizes);
-  for (size_t v = 0; v < checks.size(); ++v) {
-    if (checks[v]) checks_[v] = std::move(*checks[v]);
+  const auto uses = checks_before_uses(program, function, [&](const Dim& d) { return !is_natural(d, checked_); });
+  for (size_t v = 0; v < uses.size(); ++v) {
+    checks_[v] = uses[v].checks().value_or(Dims());
     remove_implied(checks_[v]);
   }
 }

@@ -37,7 +37,7 @@ bool provably_le(const MemorySize&, const MemorySize&);
 
 class MemorySizes {
  public:
-  // Both must outlive this object, and the values must not change.
+  // `function`: the program or one of its functions. Both must outlive this object, and the values must not change.
   MemorySizes(const Program&, const Function&);
 
   // The memory of the value, for the largest data-dependent sizes. Its checks may be negative: sizes that are checked

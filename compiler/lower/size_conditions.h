@@ -12,7 +12,7 @@ namespace dlcc::lower {
 // have a magnitude of at most 2^62, also where the size itself is small.
 std::vector<tensor::Expr> conditions_without_wrapping(const Dim&);
 
-// Hold together if and only if the size is at most `limit` and its computation does not wrap.
+// Hold together only if the size is at most `limit`; for a size that is, they hold unless a part of it is too large.
 std::vector<tensor::Expr> conditions_of_small_size(const Dim&, int64_t limit);
 
 // The same for a size in [0, 2^40].

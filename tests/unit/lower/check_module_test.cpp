@@ -62,6 +62,8 @@ TEST_CASE("sizes that do not follow from those of the inputs are refused, in tup
             .find("the dimension 'm'") != std::string::npos);
   CHECK(complaints("def @main(%t: (Tensor[(3000000, 3000000), float32],)) { 1 }").find("error[too-large]") !=
         std::string::npos);
+  CHECK(complaints("def @main(%x: Tensor[(n, 2000000, 1), float32], %y: Tensor[(1, 2000000), float32]) { %x * %y }")
+            .find("which is more than 2^40 elements for all sizes") != std::string::npos);
 }
 
 }  // namespace dlcc::lower

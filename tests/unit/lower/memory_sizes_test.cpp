@@ -82,6 +82,47 @@ TEST_CASE("a value takes memory only where the checks before its uses succeed") 
   }
 }
 
+TEST_CASE("a value of a function takes memory only where the checks before all calls of the function succeed") {
+  const Dim a = Dim::symbol(n) - Dim(9'999), c = Dim::symbol(m) - Dim(9'999);
+  ProgramBuilder f, b;
+  f.program.dims = b.program.dims = unbounded;
+  const ValueId from = f.input(1), large = f.temporary(1), to = f.output(1);
+  f.program.values[large].shape = {a * c}, f.program.values[large].bytes = a * c;
+  f.program.body.steps = {f.call({from}, {large}), f.call({large}, {to})};
+
+  const ValueId x = b.input(1), y = b.output(1);
+  auto branch = std::make_shared<Branch>();
+  branch->condition = tensor::literal(dtype::boolean, int64_t{1});
+  branch->then_region.steps = {CheckSize{a}, CheckSize{c}, Call{0, {x}, {y}}};
+  branch->else_region.steps = {b.call({x}, {y})};
+  b.program.body.steps.emplace_back(branch);
+  b.program.functions = {f.program};
+  auto bytes_at = [&](int64_t n_size, int64_t m_size) {
+    return MemorySizes(b.program, b.program.functions[0])(large).at({{"n", n_size}, {"m", m_size}});
+  };
+  CHECK(bytes_at(1, 1) == 0);
+  CHECK(bytes_at(10'001, 10'002) == 6);
+
+  SUBCASE("not if another call is not after the checks") {
+    branch->else_region.steps = {Call{0, {x}, {y}}};
+    CHECK(bytes_at(1, 1) == 9'998LL * 9'998);
+  }
+  SUBCASE("a call by another function counts, too") {
+    Function outer = f.program;
+    outer.body.steps = {CheckSize{c}, Call{0, {from}, {to}}};
+    b.program.functions.push_back(outer);
+    branch->then_region.steps = {CheckSize{a}, Call{1, {x}, {y}}};
+    CHECK(bytes_at(1, 1) == 0);
+    branch->else_region.steps = {Call{1, {x}, {y}}};
+    CHECK(MemorySizes(b.program, b.program.functions[0])(large).checks == std::vector<Dim>{c, a * c});
+  }
+  SUBCASE("a check of a data-dependent size counts with its largest value") {
+    b.program.data_sizes = {{{"k"}, 5}};
+    branch->then_region.steps[0] = CheckSize{Dim::symbol({"k"}) - Dim(7)};
+    CHECK(MemorySizes(b.program, b.program.functions[0])(large).upper_bound() == 0);
+  }
+}
+
 TEST_CASE("a block has the memory of a value with fewer checks") {
   const Dim a = Dim::symbol(n) - Dim(9), c = Dim::symbol(m) - Dim(9);
   const MemorySize all{100, {a, c}}, fewer{100, {a}};

@@ -208,6 +208,29 @@ TEST_CASE("an arm that needs larger sizes takes no memory at others") {
     check_engines(
         function + "  sum(%r16)\n}\ndef @main(" + x + ", %c: bool) { if (%c) { @f(%x) + @f(tanh(%x)) } else { 1f } }",
         inputs);
+    // The size is a quotient, or a minimum, of a product that is positive where both factors are negative.
+    for (const std::string end : {"9223372036854775807], strides=[2]", "1000000], strides=[1]"})
+      check_engines("def @main(" + x + R"(, %c: bool) {
+        let %r = if (%c) {
+          let %p = reshape(nn.max_pool2d(%x, pool_size=[2000, 2000]), newshape=[-1, 1]);
+          strided_slice(reshape(%p * reshape(%p, newshape=[1, -1]), newshape=[-1]), begin=[0], end=[)" +
+                        end + R"()
+        } else { reshape(%x, newshape=[-1]) };
+        sum(nn.softmax(%r))
+      })",
+                    inputs);
+    // The checks are made before the calls of a function.
+    std::string callee = "def @f(%x: Tensor[(q), float32]) {\n  let %r0 = %x;\n";
+    for (int k = 0; k < 16; ++k)
+      callee += "  let %r" + std::to_string(k + 1) + " = nn.softmax(tanh(%r" + std::to_string(k) + "));\n";
+    callee += "  sum(nn.softmax(reshape(%r16, newshape=[-1, 1]) * reshape(%r16, newshape=[1, -1])))\n}\n";
+    check_engines(callee + "def @main(" + x + R"(, %c: bool) {
+      if (%c) {
+        let %p = reshape(nn.max_pool2d(%x, pool_size=[2000, 2000]), newshape=[-1]);
+        @f(%p) + @f(tanh(%p))
+      } else { sum(%x) }
+    })",
+                  inputs);
   }
 }
 
