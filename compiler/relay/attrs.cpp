@@ -47,4 +47,16 @@ std::string str(const AttrValue& value) {
                     value.v);
 }
 
+AttrValue sizes_attribute(const Shape& shape) {
+  AttrList list;
+  for (const Dim& d : shape) {
+    AttrValue& item = list.emplace_back();
+    if (d.is_constant())
+      item.v = d.value();
+    else
+      item.v = d;
+  }
+  return list;
+}
+
 }  // namespace dlcc::relay

@@ -52,6 +52,8 @@ struct AttrValue {
 
 using Attrs = std::map<std::string, AttrValue>;
 
+AttrValue sizes_attribute(const Shape&);  // a list of sizes: integers where they are known
+
 std::string str(const MetaReference&);
 std::string str(const AttrValue&);  // as the text format writes it: 1, 1f, "x", True, None, [1, 2]
 

@@ -83,17 +83,7 @@ AttrValue to_value(const T& v) {
 }
 AttrValue to_value(const DType& v) { return std::string(name(v)); }
 AttrValue to_value(const std::vector<double>& v) { return AttrList(v.begin(), v.end()); }
-AttrValue to_value(const std::vector<Dim>& v) {
-  AttrList list;
-  for (const Dim& d : v) {
-    AttrValue& item = list.emplace_back();
-    if (d.is_constant())
-      item.v = d.value();
-    else
-      item.v = d;
-  }
-  return list;
-}
+AttrValue to_value(const std::vector<Dim>& v) { return sizes_attribute(v); }
 template <class T>
 AttrValue to_value(const std::optional<T>& v) {
   return v ? to_value(*v) : AttrValue();

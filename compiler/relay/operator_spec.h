@@ -16,7 +16,6 @@
 #pragma once
 
 #include <array>
-#include <concepts>
 #include <cstring>
 #include <functional>
 #include <memory>
@@ -43,7 +42,7 @@ class AttrsFunction<A, R(Args...)> {
  public:
   AttrsFunction() = default;
   template <class F>
-  requires std::is_invocable_r_v<R, const F&, const A&, Args...> AttrsFunction(F f)  // NOLINT: a function or a lambda
+  AttrsFunction(F f)  // NOLINT: a function or a lambda
       : erased([f = std::move(f)](const void* attrs, Args... args) -> R {
           return f(*static_cast<const A*>(attrs), args...);
         }) {}

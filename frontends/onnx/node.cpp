@@ -299,7 +299,7 @@ Value Node::scalar(DType type, double value) {
 }
 
 Value Node::reshape(const Value& value, const Shape& shape) {
-  relay::Attrs attrs = {{"newshape", shape_attr(shape)}};
+  relay::Attrs attrs = {{"newshape", relay::sizes_attribute(shape)}};
   if (std::ranges::any_of(shape, [](const Dim& d) { return !provably_le(1, d); })) attrs["allowzero"] = true;
   return call("reshape", {value}, attrs);
 }
@@ -315,19 +315,6 @@ Value Node::with_declared_sizes(const Value& value, const std::optional<Shape>& 
 }
 
 relay::AttrValue dtype_attr(DType type) { return std::string(name(type)); }
-
-relay::AttrValue shape_attr(const Shape& shape) {
-  relay::AttrList list;
-  for (const Dim& d : shape) {
-    relay::AttrValue item;
-    if (d.is_constant())
-      item.v = d.value();
-    else
-      item.v = d;
-    list.push_back(std::move(item));
-  }
-  return list;
-}
 
 std::string describe(const relay::TensorType& type) {
   std::string sizes;

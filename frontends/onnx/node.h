@@ -134,9 +134,8 @@ class Node {
   std::set<std::string> used_, ignored_;  // attributes
 };
 
-// Values of attributes of Relay operators.
+// The value of an attribute of Relay operators.
 relay::AttrValue dtype_attr(DType);
-relay::AttrValue shape_attr(const Shape&);
 
 // "float32 [1, 3, 224, 224]"
 std::string describe(const relay::TensorType&);

@@ -21,18 +21,6 @@ TensorFunction define_stage(const Operands& operands,
 
 }  // namespace
 
-AttrValue sizes_attribute(const Shape& shape) {
-  AttrList list;
-  for (const Dim& d : shape) {
-    AttrValue& item = list.emplace_back();
-    if (d.is_constant())
-      item.v = d.value();
-    else
-      item.v = d;
-  }
-  return list;
-}
-
 Operands Composition::Part::operands() const {
   Operands types;
   for (const Value& v : args) types.emplace_back(v.type);

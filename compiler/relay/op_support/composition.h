@@ -86,9 +86,6 @@ class Composition {
   std::vector<Part> parts_;
 };
 
-// A list of sizes as an attribute.
-AttrValue sizes_attribute(const Shape&);
-
 // The specification with the type relation and the definition of the function that makes the calls. It returns the
 // result, or the results as a list.
 template <class A, class F>

@@ -194,7 +194,7 @@ class Attention {
     const Dim missing = columns - m.type.shape.back();
     if (missing == Dim(0) || m.type.shape.back() == Dim(1) || !provably_le(0, missing)) return m;
     relay::AttrList widths(static_cast<size_t>(m.rank()) - 1, relay::AttrList{0, 0});
-    widths.push_back(shape_attr({Dim(0), missing}));
+    widths.push_back(relay::sizes_attribute({Dim(0), missing}));
     const double none = is_bool(m.type.dtype) ? 0 : -std::numeric_limits<double>::infinity();
     return n_.call("nn.pad", {m, n_.scalar(m.type.dtype, none)}, {{"pad_width", widths}});
   }

@@ -170,7 +170,7 @@ Value interleave(Node& n, Value phases, const Transposed& t) {
   }
   if (t.phases > 1) phases = n.reshape(n.call("transpose", {n.reshape(phases, split)}, {{"axes", order}}), whole);
   if (!crops) return phases;
-  return n.call("strided_slice", {phases}, {{"begin", begin}, {"end", shape_attr(end)}, {"axes", axes}});
+  return n.call("strided_slice", {phases}, {{"begin", begin}, {"end", relay::sizes_attribute(end)}, {"axes", axes}});
 }
 
 // The bias of each output channel for all its phases.

@@ -106,7 +106,7 @@ Values convert_is_inf(Node& n) {
   const Value x = readable(n, n.in(0));
   if (positive && negative) return {n.call("isinf", {x})};
   if (positive || negative) return {n.call("equal", {x, constant_like(n, x, positive ? INFINITY : -INFINITY)})};
-  return {n.call("zeros", {}, {{"shape", shape_attr(x.type.shape)}, {"dtype", "bool"}})};
+  return {n.call("zeros", {}, {{"shape", relay::sizes_attribute(x.type.shape)}, {"dtype", "bool"}})};
 }
 
 // ---- Clip ---------------------------------------------------------------------------------------------------------

@@ -224,7 +224,8 @@ Dim GrowingValues::defined(const Value& length, const Dim& most, const std::stri
 
 Value GrowingValues::in_use(const Value& buffer, size_t axis, const Dim& length) {
   if (buffer.type.shape[axis] == length) return buffer;
-  return n_.call("prefix", {buffer}, {{"length", shape_attr({length})}, {"axis", static_cast<int64_t>(axis)}});
+  return n_.call("prefix", {buffer},
+                 {{"length", relay::sizes_attribute({length})}, {"axis", static_cast<int64_t>(axis)}});
 }
 
 // The value, followed by zeros along the axis.
@@ -232,7 +233,7 @@ Value GrowingValues::padded(const Value& value, size_t axis, const Dim& size) {
   const Dim missing = size - value.type.shape[axis];
   if (missing == Dim(0)) return value;
   relay::AttrList widths(value.type.shape.size(), relay::AttrList{0, 0});
-  widths[axis] = shape_attr({Dim(0), missing});
+  widths[axis] = relay::sizes_attribute({Dim(0), missing});
   return n_.call("nn.pad", {value, n_.scalar(value.type.dtype, 0)}, {{"pad_width", widths}});
 }
 

@@ -237,7 +237,7 @@ void define_size(Node& n, const Value& scalar, const Dim& size, const Dim& most,
 Value integer_scalar(int64_t value) { return Value::of(Constant::of<int64_t>(dtype::i64, {}, {value})); }
 
 Value zeros(Node& n, DType type, const Shape& shape) {
-  return n.call("full", {n.scalar(type, 0)}, {{"shape", shape_attr(shape)}});
+  return n.call("full", {n.scalar(type, 0)}, {{"shape", relay::sizes_attribute(shape)}});
 }
 
 Value size_of_axis(Node& n, const Value& data, int64_t axis) {

@@ -16,7 +16,8 @@ Value loss_of(Node& n, const Value& log_probabilities) {
   const Value weights =
       n.has(2)
           ? n.cast(n.in(2), type)
-          : n.call("ones", {}, {{"shape", shape_attr({log_probabilities.type.shape[1]})}, {"dtype", dtype_attr(type)}});
+          : n.call("ones", {},
+                   {{"shape", relay::sizes_attribute({log_probabilities.type.shape[1]})}, {"dtype", dtype_attr(type)}});
   return n.call("nn.nll_loss", {log_probabilities, n.in(1), weights}, attrs);
 }
 

@@ -18,7 +18,7 @@ static Value causal(Node& n, const Value& scores, const std::optional<Value>& pa
   const Dim queries = scores.type.shape[2], keys = scores.type.shape[3];
   const relay::KnownValue known = n.context().builder.known(before);
   if (known && known->elements[0] && *known->elements[0] == keys - queries) return band;
-  const Value rows = n.call("iota", {}, {{"shape", shape_attr({queries, 1})}, {"dtype", "int64"}});
+  const Value rows = n.call("iota", {}, {{"shape", relay::sizes_attribute({queries, 1})}, {"dtype", "int64"}});
   const Value last = subtract(n, size_of_axis(n, scores, 2), integer_scalar(1));
   return n.call("where", {n.call("equal", {rows, last}), scores, band});
 }
@@ -61,11 +61,12 @@ static std::optional<Value> keys_in_range(Node& n, const Value& list, const Atte
                fmt::format("{} must have one number for each of the {} sequences, or two, found {}", list.role,
                            batch.str(), list.type.shape[0].str())))
     return std::nullopt;
-  const Value at = n.call("iota", {}, {{"shape", shape_attr({keys})}, {"dtype", "int64"}, {"axis", 0}});
+  const Value at = n.call("iota", {}, {{"shape", relay::sizes_attribute({keys})}, {"dtype", "int64"}, {"axis", 0}});
   auto part = [&](const Dim& begin, const Dim& end) {
-    return per_sequence(
-        n, n.call("strided_slice", {list},
-                  {{"begin", shape_attr({begin})}, {"end", shape_attr({end})}, {"axes", relay::AttrList{0}}}));
+    return per_sequence(n, n.call("strided_slice", {list},
+                                  {{"begin", relay::sizes_attribute({begin})},
+                                   {"end", relay::sizes_attribute({end})},
+                                   {"axes", relay::AttrList{0}}}));
   };
   Value keep = n.call("less", {at, part(0, batch)});
   if (with_beginnings) keep = n.call("logical_and", {keep, n.call("greater_equal", {at, part(batch, batch * Dim(2))})});

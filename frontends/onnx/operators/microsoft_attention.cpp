@@ -141,7 +141,7 @@ Values convert_multi_head_attention(Node& n) {
 Value cache_rows(Node& n, const Value& cache, const Value& positions, const Dim& length) {
   Value at = positions;
   if (positions.rank() == 1) {
-    Value count = n.call("iota", {}, {{"shape", shape_attr({length})}, {"dtype", "int64"}, {"axis", 0}});
+    Value count = n.call("iota", {}, {{"shape", relay::sizes_attribute({length})}, {"dtype", "int64"}, {"axis", 0}});
     at = n.call("add", {n.cast(positions, dtype::i64), count});
   }
   return n.call("take", {cache, at}, {{"axis", 0}, {"mode", "strict"}});

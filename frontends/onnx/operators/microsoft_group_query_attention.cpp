@@ -114,7 +114,7 @@ class GroupQueryAttention {
   }
 
   Value iota(const Dim& count) {
-    return n_.call("iota", {}, {{"shape", shape_attr({count})}, {"dtype", "int64"}, {"axis", 0}});
+    return n_.call("iota", {}, {{"shape", relay::sizes_attribute({count})}, {"dtype", "int64"}, {"axis", 0}});
   }
   Value before_as_column() { return n_.call("expand_dims", {before_}, {{"axis", 1}}); }  // [batch, 1]
 
@@ -156,7 +156,8 @@ class GroupQueryAttention {
     index = n_.call("expand_dims", {n_.call("expand_dims", {index}, {{"axis", 1}})}, {{"axis", 3}});
     Shape shape = joined.type.shape;
     shape[2] = all;
-    return n_.call("gather", {joined, n_.call("broadcast_to", {index}, {{"shape", shape_attr(shape)}})}, {{"axis", 2}});
+    return n_.call("gather", {joined, n_.call("broadcast_to", {index}, {{"shape", relay::sizes_attribute(shape)}})},
+                   {{"axis", 2}});
   }
 
   Value masked(Value scores) {
@@ -178,10 +179,11 @@ class GroupQueryAttention {
     Shape shape = scores.type.shape;
     const Dim keys = shape[3];
     shape[3] = 1;
-    Value column = n_.call("broadcast_to", {sink}, {{"shape", shape_attr(shape)}});
+    Value column = n_.call("broadcast_to", {sink}, {{"shape", relay::sizes_attribute(shape)}});
     Value all = n_.call("nn.softmax", {n_.call("concatenate", {scores, column}, {{"axis", 3}})}, {{"axis", -1}});
-    return n_.call("strided_slice", {all},
-                   {{"begin", relay::AttrList{0}}, {"end", shape_attr({keys})}, {"axes", relay::AttrList{3}}});
+    return n_.call(
+        "strided_slice", {all},
+        {{"begin", relay::AttrList{0}}, {"end", relay::sizes_attribute({keys})}, {"axes", relay::AttrList{3}}});
   }
 
   Node& n_;

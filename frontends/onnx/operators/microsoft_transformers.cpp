@@ -50,15 +50,17 @@ Values convert_embed_layer_normalization(Node& n) {
   if (n.has(position_ids)) {
     sum = add(n, sum, rows(n.in(positions), n.in(position_ids)));
   } else {  // the first rows of the table
-    Value first =
-        n.call("strided_slice", {n.in(positions)},
-               {{"begin", relay::AttrList{0}}, {"end", shape_attr({id.type.shape[1]})}, {"axes", relay::AttrList{0}}});
+    Value first = n.call("strided_slice", {n.in(positions)},
+                         {{"begin", relay::AttrList{0}},
+                          {"end", relay::sizes_attribute({id.type.shape[1]})},
+                          {"axes", relay::AttrList{0}}});
     sum = add(n, sum, first);
   }
   if (n.has(segments) && n.has(segment_table)) sum = add(n, sum, rows(n.in(segment_table), n.in(segments)));
   Value y = standardize(n, sum, {-1}, n.in(gamma), n.in(beta), n.number("epsilon", 1e-12f));
-  Value kept = n.has(mask) ? n.call("sum", {n.cast(n.in(mask), dtype::i32)}, {{"axis", relay::AttrList{1}}})
-                           : n.call("full", {n.scalar(dtype::i32, 0)}, {{"shape", shape_attr({id.type.shape[0]})}});
+  Value kept = n.has(mask)
+                   ? n.call("sum", {n.cast(n.in(mask), dtype::i32)}, {{"axis", relay::AttrList{1}}})
+                   : n.call("full", {n.scalar(dtype::i32, 0)}, {{"shape", relay::sizes_attribute({id.type.shape[0]})}});
   return {y, kept, sum};
 }
 

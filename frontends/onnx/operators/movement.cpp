@@ -96,8 +96,8 @@ Values split_symbolic(Node& n, const Value& x, int64_t axis, int64_t count) {
   Values results;
   for (int64_t k = 0; k < count; ++k)
     results.push_back(n.call("strided_slice", {x},
-                             {{"begin", shape_attr({size * Dim(k)})},
-                              {"end", shape_attr({size * Dim(k + 1)})},
+                             {{"begin", relay::sizes_attribute({size * Dim(k)})},
+                              {"end", relay::sizes_attribute({size * Dim(k + 1)})},
                               {"axes", relay::AttrList{axis}}}));
   return results;
 }
@@ -172,7 +172,7 @@ relay::AttrValue starts_within(const Shape& data, const std::vector<int64_t>& st
     const Dim from_first = data[static_cast<size_t>(axis < 0 ? axis + rank : axis)] + Dim(starts[k]);
     if (!provably_le(0, from_first)) within[k] = max(from_first, 0);
   }
-  return shape_attr(within);
+  return relay::sizes_attribute(within);
 }
 
 // The same for bounds that are no numbers at compile time. `sizes` are those of the sliced axes.

@@ -83,7 +83,8 @@ Value in_columns(Node& n, const Value& rows, const Values& parts, const std::vec
   std::vector<int64_t> source(static_cast<size_t>(width), static_cast<int64_t>(columns.size()));
   for (size_t k = 0; k < columns.size(); ++k) source[static_cast<size_t>(columns[k])] = static_cast<int64_t>(k);
   Values all = parts;
-  all.push_back(n.call("full", {n.scalar(dtype::i64, 0)}, {{"shape", shape_attr({rows.type.shape[0], Dim(1)})}}));
+  all.push_back(
+      n.call("full", {n.scalar(dtype::i64, 0)}, {{"shape", relay::sizes_attribute({rows.type.shape[0], Dim(1)})}}));
   return n.call("take", {n.call("concatenate", all, {{"axis", 1}}), integers(source)}, {{"axis", 1}});
 }
 

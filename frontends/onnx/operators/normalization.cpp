@@ -108,8 +108,8 @@ Values convert_dropout(Node& n) {
   Values results = {n.in(0)};
   if (n.wants(1)) {
     DType type = n.opset() >= 10 ? dtype::boolean : n.in(0).type.dtype;
-    results.push_back(
-        n.call("full", {n.scalar(type, 1)}, {{"shape", shape_attr(n.in(0).type.shape)}, {"dtype", dtype_attr(type)}}));
+    results.push_back(n.call("full", {n.scalar(type, 1)},
+                             {{"shape", relay::sizes_attribute(n.in(0).type.shape)}, {"dtype", dtype_attr(type)}}));
   }
   return results;
 }

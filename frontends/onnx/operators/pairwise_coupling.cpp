@@ -25,8 +25,8 @@ class Coupling {
     const Shape rows = {matrix_.type.shape[0], Dim(classes_)};
     LoopParts loop;
     loop.count = integer_scalar(100);
-    loop.initial = {
-        n_.call("full", {n_.scalar(dtype::f32, 1.0 / static_cast<double>(classes_))}, {{"shape", shape_attr(rows)}})};
+    loop.initial = {n_.call("full", {n_.scalar(dtype::f32, 1.0 / static_cast<double>(classes_))},
+                            {{"shape", relay::sizes_attribute(rows)}})};
     loop.names = {"probabilities"};
     loop.iteration = [&](const Value&, const Values& carried) { return improved(carried[0]); };
     auto results = loop_function(n_, std::move(loop));

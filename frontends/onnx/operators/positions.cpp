@@ -7,7 +7,7 @@ namespace {
 
 // The positions along one axis, as int64.
 Value positions(Node& n, const Shape& shape, int64_t axis) {
-  return n.call("iota", {}, {{"shape", shape_attr(shape)}, {"dtype", "int64"}, {"axis", axis}});
+  return n.call("iota", {}, {{"shape", relay::sizes_attribute(shape)}, {"dtype", "int64"}, {"axis", axis}});
 }
 
 // The only element of an input, with rank 0.

@@ -15,7 +15,7 @@ namespace {
 // A call of a generator for a shape of known or symbolic sizes. The attribute `seed` is a float, but an integer in
 // Dropout.
 Value generate(Node& n, const char* generator, const Shape& shape, DType type, bool integer_seed = false) {
-  relay::Attrs attrs = {{"shape", shape_attr(shape)}, {"dtype", dtype_attr(type)}};
+  relay::Attrs attrs = {{"shape", relay::sizes_attribute(shape)}, {"dtype", dtype_attr(type)}};
   if (!n.has_attr("seed"))
     attrs["stream"] = n.context().random_sequences++;
   else if (integer_seed)

@@ -87,7 +87,7 @@ std::string resize_method(Node& n) {
 // A call of one of the operators image.resize*, whose sizes are an attribute or the last operand.
 Value call_resize(Node& n, const std::string& op, Values args, const Target& target, relay::Attrs attrs) {
   if (target.known)
-    attrs["size"] = shape_attr(*target.known);
+    attrs["size"] = relay::sizes_attribute(*target.known);
   else
     args.push_back(target.size);
   return n.call(op, args, attrs);

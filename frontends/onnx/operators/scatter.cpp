@@ -46,8 +46,9 @@ Values convert_tensor_scatter(Node& n) {
   n.check(mode == "linear" || mode == "circular", DiagnosticId::bad_attribute, fmt::format("mode is '{}'", mode),
           "it is linear or circular");
   if (n.failed() || n.in(0).rank() == 0) return {};
-  Value starts =
-      n.has(2) ? n.in(2) : n.call("full", {n.scalar(dtype::i64, 0)}, {{"shape", shape_attr({n.in(0).type.shape[0]})}});
+  Value starts = n.has(2) ? n.in(2)
+                          : n.call("full", {n.scalar(dtype::i64, 0)},
+                                   {{"shape", relay::sizes_attribute({n.in(0).type.shape[0]})}});
   return {n.call("tensor_scatter", {n.in(0), n.in(1), starts},
                  {{"axis", n.integer("axis", -2)}, {"circular", mode == "circular"}})};
 }
@@ -103,7 +104,7 @@ Values convert_max_unpool(Node& n) {
   const ListArgument given = list_input(n, 2);
   if (!inferred || n.failed()) return {};
   const Value zero = n.scalar(x.type.dtype, 0);
-  const Value zeros = n.call("full", {zero}, {{"shape", shape_attr({product(*inferred)})}});
+  const Value zeros = n.call("full", {zero}, {{"shape", relay::sizes_attribute({product(*inferred)})}});
   const Shape flat = {product(x.type.shape)};
   const Value placed =
       n.reshape(n.call("scatter_elements", {zeros, n.reshape(n.in(1), flat), n.reshape(x, flat)}), *inferred);

@@ -66,9 +66,10 @@ Values convert_causal_conv(Node& n) {
     Value wide = y.type.dtype == dtype::f64 ? y : n.cast(y, dtype::f32);
     y = n.cast(n.call("multiply", {wide, n.call("sigmoid", {wide})}), x.type.dtype);
   }
-  Value state = n.call(
-      "strided_slice", {all},
-      {{"begin", shape_attr({s[2]})}, {"end", shape_attr({s[2] + Dim(taps - 1)})}, {"axes", relay::AttrList{2}}});
+  Value state = n.call("strided_slice", {all},
+                       {{"begin", relay::sizes_attribute({s[2]})},
+                        {"end", relay::sizes_attribute({s[2] + Dim(taps - 1)})},
+                        {"axes", relay::AttrList{2}}});
   return {y, state};
 }
 

@@ -45,7 +45,8 @@ Value padded(Node& n, const Value& data, const Windows& w, double fill) {
   if (w.symbolic_padding.empty()) return data;
   const size_t rank = w.size.size();
   relay::AttrList widths(2, relay::AttrList{0, 0});
-  for (size_t k = 0; k < rank; ++k) widths.push_back(shape_attr({w.symbolic_padding[k], w.symbolic_padding[k + rank]}));
+  for (size_t k = 0; k < rank; ++k)
+    widths.push_back(relay::sizes_attribute({w.symbolic_padding[k], w.symbolic_padding[k + rank]}));
   return n.call("nn.pad", {data, n.scalar(data.type.dtype, fill)}, {{"pad_width", widths}});
 }
 
@@ -151,7 +152,7 @@ Value positions_without_padding(Node& n, const Value& positions, const Value& x,
                                 bool column_major) {
   const size_t rank = w.size.size();
   const Shape before(w.symbolic_padding.begin(), w.symbolic_padding.begin() + static_cast<std::ptrdiff_t>(rank));
-  const Value corner = n.call("full", {n.scalar(dtype::boolean, 0)}, {{"shape", shape_attr(before)}});
+  const Value corner = n.call("full", {n.scalar(dtype::boolean, 0)}, {{"shape", relay::sizes_attribute(before)}});
   const Value sizes = sizes_of(n, x), padded_sizes = sizes_of(n, padded), offsets = sizes_of(n, corner);
   auto element = [&](const Value& list, size_t k) {
     return n.call("take", {list, n.scalar(dtype::i64, static_cast<double>(k))}, {{"axis", 0}});
@@ -200,7 +201,7 @@ Values convert_average_pool(Node& n) {
     Shape image = x.type.shape;
     image[0] = image[1] = 1;
     return {in_float32(n, x, [&](const Value& v) {
-      const Value ones = n.call("full", {n.scalar(v.type.dtype, 1)}, {{"shape", shape_attr(image)}});
+      const Value ones = n.call("full", {n.scalar(v.type.dtype, 1)}, {{"shape", relay::sizes_attribute(image)}});
       const Value total = n.call(sum, {padded(n, v, pool->windows, 0)}, pool->attrs);
       return n.call("divide", {total, n.call(sum, {padded(n, ones, pool->windows, 0)}, pool->attrs)});
     })};
