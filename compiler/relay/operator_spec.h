@@ -54,7 +54,7 @@ struct ErasedField {
   const char *name, *doc;
   bool required;
   const FieldType* type;
-  std::array<char, sizeof(int std::string::*)> member;  // the pointer to the member
+  std::array<char, sizeof(int std::string::*)> member;  // the bytes of a pointer to a data member
   void* (*address_of)(const ErasedField&, void* attrs);
 
   void* address(void* attrs) const { return address_of(*this, attrs); }
@@ -94,7 +94,7 @@ struct Field : detail::ErasedField {
 
 struct NoAttrs {};
 
-// Names from literals: short code where an operator is specified.
+// Names from literals. A list of std::string in each specification would be slow to compile.
 struct Names : std::vector<std::string> {
   Names() = default;
   Names(std::initializer_list<const char*>);

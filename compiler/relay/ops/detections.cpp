@@ -159,7 +159,7 @@ TypeResult type_of_proposal(const ProposalAttrs& a, const Operands& in) {
   return tensor_result({in[0].shape[0] * Dim(a.rpn_post_nms_top_n), 5}, in[0].dtype);
 }
 
-void add_proposals(OperatorTable& table) {
+void add_detections_without_definition(OperatorTable& table) {
   using T = TransformLocAttrs;
   table.add<T>({.name = "vision.multibox_transform_loc",
                 .summary = "(class, score, box) of the anchors, and how many of each image are valid",
@@ -238,7 +238,7 @@ void detections(OperatorTable& table) {
        .arguments = {"boxes", "scores", "max_output_boxes_per_class", "iou_threshold", "score_threshold"},
        .sample_shapes = {{1, 4, 4}, {1, 1, 4}, {1}, {}, {}}},
       all_class_suppression));
-  add_proposals(table);
+  add_detections_without_definition(table);
 }
 
 }  // namespace dlcc::relay::ops

@@ -314,7 +314,7 @@ TypeResult type_of_quantized_concatenate(const QuantizedConcatenateAttrs& a, con
   return op("concatenate")->type({{"axis", a.axis}}, data);
 }
 
-void add_typed_operators(OperatorTable& table) {
+void add_quantized_without_definition(OperatorTable& table) {
   table.add<QuantizedConcatenateAttrs>(
       {.name = "qnn.concatenate",
        .summary = "joins tensors along one axis, with the scale and the zero point of the result",
@@ -352,7 +352,7 @@ void quantized(OperatorTable& table) {
       requantized));
   add_contractions(table);
   add_elementwise(table);
-  add_typed_operators(table);
+  add_quantized_without_definition(table);
 }
 
 }  // namespace dlcc::relay::ops
