@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <set>
 
+#include "frontends/onnx/operators/lists.h"
 #include "frontends/onnx/operators/table.h"
 
 namespace dlcc::frontends::onnx {
