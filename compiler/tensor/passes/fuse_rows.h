@@ -20,9 +20,4 @@ namespace dlcc::tensor {
 // index of one dimension.
 Stmt fuse_rows(const Stmt& first, const Stmt& second);
 
-// Makes a buffer of `scratch` local to a loop, and removes it from `scratch`, if in each of the kernel bodies one loop
-// has all accesses of the buffer, each iteration accesses one row of it, and the row is static and has at most
-// `max_bytes`. It is the outermost such loop. Operands of intrinsics stay where the intrinsic expects them.
-void contract_scratch(std::vector<Stmt>& bodies, std::vector<Buffer>& scratch, int64_t max_bytes);
-
 }  // namespace dlcc::tensor

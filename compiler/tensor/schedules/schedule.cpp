@@ -12,6 +12,7 @@
 #include "tensor/passes/apply_layouts.h"
 #include "tensor/passes/fuse_rows.h"
 #include "tensor/passes/merge_axes.h"
+#include "tensor/passes/shrink_scratch.h"
 #include "tensor/passes/tensorize.h"
 #include "tensor/schedules/column_reduction.h"
 #include "tensor/schedules/constant_packing.h"
@@ -225,8 +226,13 @@ ScheduledFunction schedule(ScheduleRequest r) {
   std::vector<Stmt> bodies;
   for (const Machine& machine : r.machines)
     bodies.push_back(decision.body(machine, &machine == &r.machines.back() ? r.config : TuningConfig()));
-  if (decision.stage_by_stage)
+  std::vector<Buffer> with_scratch;  // results
+  if (decision.stage_by_stage) {
     contract_scratch(bodies, decision.scratch, storage_machine(r.machines).max_row_scratch());
+    std::vector<Buffer> dense = f.results;
+    std::erase_if(dense, [&](const Buffer& b) { return !layout_of(layouts, b).is_dense(); });
+    with_scratch = share_memory(bodies, decision.scratch, dense);
+  }
 
   ScheduledFunction result;
   std::vector<Parameter> params;
@@ -259,7 +265,7 @@ ScheduledFunction schedule(ScheduleRequest r) {
     verify_after("tensorize", variant);
   }
   for (size_t k = 0; k < f.params.size(); ++k) r.layouts[k] = layouts[f.params[k]];
-  result.in_place = in_place_pairs(r, r.layouts);
+  if (with_scratch.empty()) result.in_place = in_place_pairs(r, r.layouts);
   return result;
 }
 

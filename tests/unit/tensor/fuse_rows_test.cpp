@@ -1,4 +1,4 @@
-// Row fusion of loop nests, and scratch that becomes local to the rows.
+// Row fusion of loop nests.
 #include "tensor/passes/fuse_rows.h"
 
 #include <doctest/doctest.h>
@@ -93,22 +93,4 @@ TEST_CASE("loop nests stay apart if an iteration needs another row, another exte
   CHECK(stays(first + second("parallel k in 7", "e[k, l]")));
   CHECK(stays(first + second("for k in 8", "e[k, l]")));
   CHECK(stays(first + second("parallel k in 8", "x[k, l]")));
-}
-
-TEST_CASE("scratch of one row for each iteration becomes local") {
-  Kernel kernel = kernel_of(two_stages);
-  auto contracted = [&](const Stmt& body, int64_t max_bytes) {
-    std::vector<Stmt> bodies = {body};
-    std::vector<Buffer> scratch = {kernel.params[2].buffer};
-    contract_scratch(bodies, scratch, max_bytes);
-    kernel.body = bodies[0];
-    CHECK((print(kernel).find("alloc local e.1: f32[1, 16]") == std::string::npos) == !scratch.empty());
-    return scratch.empty();
-  };
-  const Stmt stages = kernel.body;
-  fuse(kernel);
-  const Stmt rows = kernel.body;
-  CHECK(contracted(rows, 64));
-  CHECK_FALSE(contracted(rows, 63));    // a row has 64 bytes
-  CHECK_FALSE(contracted(stages, 64));  // both nests access it
 }

@@ -1,0 +1,22 @@
+// Passes that shrink the scratch of a scheduled kernel.
+#pragma once
+
+#include <vector>
+
+#include "tensor/ir.h"
+
+namespace dlcc::tensor {
+
+// Makes a buffer of `scratch` local to a loop, and removes it from `scratch`, if in each of the kernel bodies one loop
+// has all accesses of the buffer, each iteration accesses one row of it, and the row is static and has at most
+// `max_bytes`. It is the outermost such loop. Operands of intrinsics stay where the intrinsic expects them.
+void contract_scratch(std::vector<Stmt>& bodies, std::vector<Buffer>& scratch, int64_t max_bytes);
+
+// Stores buffers of `scratch` in the memory of results, or of other scratch, of equal type and shape, and removes them
+// from `scratch`: a softmax has its exponentials where its quotients will be. That is possible if each element of the
+// other buffer is stored, once, after the last access of the same element of this one, or from it. Returns the results
+// that hold another buffer: nothing else may be in their memory, such as an operand that the kernel would overwrite.
+std::vector<Buffer> share_memory(std::vector<Stmt>& bodies, std::vector<Buffer>& scratch,
+                                 const std::vector<Buffer>& results);
+
+}  // namespace dlcc::tensor
