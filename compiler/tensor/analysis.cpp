@@ -432,4 +432,11 @@ bool is_expensive(const Expr& e) {
   return found;
 }
 
+bool is_cheap_source(const TensorFunction& f) {
+  if (f.stages.size() != 1 || f.results.size() != 1) return false;
+  const Stage& stage = f.stages[0];
+  return !stage.body && !stage.reduction && stage.requirements.empty() && loads_of(stage.values[0]).empty() &&
+         !is_expensive(stage.values[0]);
+}
+
 }  // namespace dlcc::tensor

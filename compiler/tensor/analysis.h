@@ -91,6 +91,9 @@ std::optional<Chain> split_at_window_reduction(const TensorFunction&);
 // view of the operand.
 bool is_view(const TensorFunction&);
 
+// Whether the function computes its only result from indices and sizes alone, without transcendental functions.
+bool is_cheap_source(const TensorFunction&);
+
 // If the result is a contiguous range of the only operand's elements in unchanged row-major order (a reshape, or a
 // slice of the outermost dimension): the offset of that range, in elements.
 std::optional<int64_t> contiguous_slice(const TensorFunction&);

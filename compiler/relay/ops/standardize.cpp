@@ -17,18 +17,29 @@ struct StandardizeAttrs {
 // Rows of up to this many elements have accurate sums.
 constexpr int64_t short_row = 2048;
 
+// An error unless the shape is broadcast to that of the data. Sizes that may be equal are the error's unproved pair.
+std::optional<TypeError> check_broadcast_to_data(const Shape& data, const Shape& shape, const std::string& role) {
+  const Checked<Shape> both = broadcast(data, shape);
+  if (!std::get_if<TypeError>(&both) && std::get<Shape>(both) == data) return std::nullopt;
+  TypeError error = shape_error(
+      fmt::format("{} of shape {} cannot be broadcast to the data's shape {}", role, str(shape), str(data)));
+  for (size_t k = 0; k < std::min(shape.size(), data.size()); ++k) {
+    const Dim &size = shape[shape.size() - 1 - k], &wanted = data[data.size() - 1 - k];
+    if (size == wanted || size == Dim(1)) continue;
+    if (!provably_different(size, wanted)) error.unproved = {size, wanted};
+    break;
+  }
+  return error;
+}
+
 TypeResult type_of_standardize(const StandardizeAttrs& a, const Operands& in) {
   const int rank = static_cast<int>(in[0].shape.size());
   if (auto e = first_of({check_type(in[0], "data", types::real), check_type(in[1], "gamma", types::real),
                          check_type(in[2], "beta", types::real), check_axes("axis", a.axis, rank)}))
     return *e;
   if (a.axis.empty()) return attribute_error("axis names no axes");
-  for (int k : {1, 2}) {
-    const Checked<Shape> shape = broadcast(in[0].shape, in[k].shape);
-    if (std::get_if<TypeError>(&shape) || std::get<Shape>(shape) != in[0].shape)
-      return shape_error(fmt::format("{} of shape {} cannot be broadcast to the data's shape {}",
-                                     k == 1 ? "gamma" : "beta", str(in[k].shape), str(in[0].shape)));
-  }
+  for (int k : {1, 2})
+    if (auto e = check_broadcast_to_data(in[0].shape, in[k].shape, k == 1 ? "gamma" : "beta")) return *e;
   return tensor_result(in[0].shape, in[0].dtype);
 }
 

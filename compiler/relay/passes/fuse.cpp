@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "relay/operator.h"
+#include "relay/passes/embed_scalars.h"
 #include "relay/passes/passes.h"
 #include "tensor/analysis.h"
 #include "tensor/evaluate.h"
@@ -29,6 +30,7 @@ struct Node {
   TensorFunction function;
   OpPattern pattern;
   bool is_view;
+  bool is_source;  // a cheap function of indices and sizes alone, such as iota: its readers compute it themselves
   std::vector<Atom> args;
   std::vector<int> inputs;   // nodes that compute args; -1 for anything else
   std::vector<int> readers;  // nodes that use the result
@@ -83,9 +85,11 @@ class BlockFuser {
   void add_node(size_t binding, TensorFunction function, std::vector<Atom> args) {
     embed_scalars(function, args);
     tensor::inline_stages(function);
+    inline_sources(function, args);
     OpPattern pattern = tensor::pattern_of(function);
     if (pattern == OpPattern::contraction) materialize_operands(args);
     bool view = tensor::is_view(function);
+    const bool is_source = tensor::is_cheap_source(function);
     int n = static_cast<int>(nodes_.size());
     node_of_[block_.bindings[binding].var->id] = n;
     groups_.push_back({{n}, pattern});
@@ -93,10 +97,40 @@ class BlockFuser {
                       .function = std::move(function),
                       .pattern = pattern,
                       .is_view = view,
+                      .is_source = is_source,
                       .args = std::move(args),
                       .inputs = {},
                       .readers = {},
                       .group = n});
+  }
+
+  // A function of sources alone becomes one of their args, of which it reads nothing but the sizes.
+  void inline_sources(TensorFunction& f, std::vector<Atom>& args) const {
+    auto is_source = [&](const Atom& a) {
+      return node_of(a) >= 0 && nodes_[static_cast<size_t>(node_of(a))].is_source;
+    };
+    if (args.empty() || !std::ranges::all_of(args, is_source) || tensor::pattern_of(f) > OpPattern::injective) return;
+    std::vector<tensor::Part> parts;
+    std::vector<tensor::Buffer> params;
+    std::vector<Atom> read;
+    tensor::Part last{std::move(f), {}};
+    for (const Atom& a : args) {
+      const Node& source = nodes_[static_cast<size_t>(node_of(a))];
+      tensor::Part part{source.function, {}};
+      for (const tensor::Buffer& p : source.function.params) {
+        part.operands.push_back({-1, static_cast<int>(params.size())});
+        params.push_back(p);
+      }
+      read.insert(read.end(), source.args.begin(), source.args.end());
+      last.operands.push_back({static_cast<int>(parts.size()), 0});
+      parts.push_back(std::move(part));
+    }
+    const tensor::Source result{static_cast<int>(parts.size()), 0};
+    const std::string name = last.function.name;
+    parts.push_back(std::move(last));
+    f = tensor::compose(name, std::move(params), std::move(parts), {result});
+    tensor::inline_stages(f);
+    args = std::move(read);
   }
 
   // Weights that are computed without operands (filled tensors too large for fold_constants) become constants, so that
@@ -106,29 +140,9 @@ class BlockFuser {
       int n = node_of(a);
       if (n < 0 || !nodes_[static_cast<size_t>(n)].args.empty()) continue;
       const TensorFunction& f = nodes_[static_cast<size_t>(n)].function;
+      if (!tensor::symbols_of(f).empty()) continue;
       tensor::EvaluationResult r = tensor::evaluate(f, {});
       if (r.status == tensor::Status::ok) a = r.results[0];
-    }
-  }
-
-  // Operands of one element that are known become literals.
-  static void embed_scalars(TensorFunction& f, std::vector<Atom>& args) {
-    for (size_t k = args.size(); k-- > 0;) {
-      const Constant* c = std::get_if<Constant>(&args[k]);
-      if (!c || c->count() != 1 || bits(c->dtype()) < 8 || is_minifloat(c->dtype())) continue;
-      tensor::Expr value = is_float(c->dtype()) ? tensor::literal(c->dtype(), c->number_at(0))
-                                                : tensor::literal(c->dtype(), c->integer_at(0));
-      tensor::Buffer param = f.params[k];
-      for (tensor::Stage& stage : f.stages)
-        tensor::rewrite_stage(stage, [&](const tensor::Expr& e) {
-          const tensor::Load* l = tensor::as<tensor::Load>(e);
-          return l && l->buffer == param && !l->otherwise ? value : e;
-        });
-      bool still_read =
-          std::ranges::any_of(f.stages, [&](const tensor::Stage& stage) { return tensor::reads(stage, param); });
-      if (still_read) continue;
-      f.params.erase(f.params.begin() + static_cast<std::ptrdiff_t>(k));
-      args.erase(args.begin() + static_cast<std::ptrdiff_t>(k));
     }
   }
 
@@ -306,6 +320,12 @@ class BlockFuser {
     merge(groups, n.group);
   }
 
+  // Whether the node computes the sources that it reads itself, instead of reading them from memory.
+  bool absorbs_sources(int n) const {
+    const Node& node = nodes_[static_cast<size_t>(n)];
+    return !node.is_view && node.pattern != OpPattern::opaque && group_of(n).pattern < OpPattern::contraction;
+  }
+
   int bits_of(int n) const { return bits(nodes_[static_cast<size_t>(n)].function.results[0]->type); }
 
   // Where memory is scarce, an image of bytes is not stored as one of floats: what widens it becomes part of its
@@ -345,9 +365,12 @@ class BlockFuser {
     std::set<size_t> covered;
     for (const Node& n : nodes_) {
       covered.insert(n.binding);
+      const bool is_absorbed =
+          n.is_source && !n.escapes && std::ranges::all_of(n.readers, [&](int r) { return absorbs_sources(r); });
       bool is_last = n.escapes || std::ranges::none_of(n.readers, [&](int r) {
                        return nodes_[static_cast<size_t>(r)].group == n.group;
                      });
+      if (is_absorbed) continue;
       if (is_last) last_of_group[n.binding] = n.group;
     }
     std::vector<Binding> bindings;
@@ -379,6 +402,15 @@ class BlockFuser {
     return std::holds_alternative<MakeTuple>(b.op) && !used_tuples_.contains(b.var->id);
   }
 
+  // The members of a group and the sources that they absorb, in order.
+  std::set<int> with_sources(const std::vector<int>& members) const {
+    std::set<int> all(members.begin(), members.end());
+    for (int m : members)
+      for (int input : nodes_[static_cast<size_t>(m)].inputs)
+        if (input >= 0 && nodes_[static_cast<size_t>(input)].is_source && absorbs_sources(m)) all.insert(input);
+    return all;
+  }
+
   CallTensor emit_group(int group, Binding& binding) {
     std::map<int, int> part_of;
     std::vector<tensor::Part> parts;
@@ -387,9 +419,9 @@ class BlockFuser {
     std::map<int, int> param_of_var;
     std::string name = "fused";
     OpPattern strongest = OpPattern::elementwise;
-    for (int i : groups_[static_cast<size_t>(group)].members) {
+    for (int i : with_sources(groups_[static_cast<size_t>(group)].members)) {
       Node& n = nodes_[static_cast<size_t>(i)];
-      tensor::Part part{std::move(n.function), {}};
+      tensor::Part part{n.is_source ? n.function : std::move(n.function), {}};
       for (size_t k = 0; k < n.args.size(); ++k) {
         int input = n.inputs[k];
         if (input >= 0 && part_of.contains(input)) {

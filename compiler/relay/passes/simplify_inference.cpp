@@ -4,7 +4,7 @@
 //   operation                           becomes                    when
 //   %y = %x, (a, b).i                   %x, a or b
 //   dropout(x).0                        x
-//   an identity                         the operand                found by its definition's structure
+//   an identity, such as x + 0          the operand                found by its definition's structure
 //   batch_norm(x, constants).0          x * scale + offset         .1 and .2 are the operands
 //   reshape(reshape(x))                 reshape(x)                 static shapes
 //   transpose(transpose(x))             transpose(x)
@@ -19,6 +19,7 @@
 
 #include "relay/attr_structs.h"
 #include "relay/passes/block_rewriter.h"
+#include "relay/passes/embed_scalars.h"
 #include "relay/passes/passes.h"
 #include "tensor/analysis.h"
 #include "tensor/passes/compose.h"
@@ -233,16 +234,28 @@ Result project(BlockRewriter& r, const Project& op) {
 
 // ---- identities, chains of reshapes and transposes
 
-// The result has the operand's type and its elements in the same order.
+bool is_zero_or_one(const Atom& a) {
+  const Constant* c = std::get_if<Constant>(&a);
+  return c && c->count() == 1 && (c->number_at(0) == 0 || c->number_at(0) == 1);
+}
+
+// The result has the type of one operand and its elements in the same order. The others are constants: x + 0, x * 1 of
+// integers.
 Result identity(BlockRewriter& r, const Binding& b, const Call& call) {
   const OperatorRef* o = std::get_if<OperatorRef>(&call.callee);
-  if (!o || o->op->variadic || !o->op->has_definition() || call.args.size() != 1 || !as<TensorType>(b.var->type))
+  if (!o || o->op->variadic || !o->op->has_definition() || !as<TensorType>(b.var->type)) return std::nullopt;
+  const auto operand = std::ranges::find_if_not(call.args, is_zero_or_one);
+  if (operand == call.args.end() || !std::all_of(operand + 1, call.args.end(), is_zero_or_one) ||
+      !same_type(type_of(r.module(), *operand), b.var->type))
     return std::nullopt;
-  if (!same_type(type_of(r.module(), call.args[0]), b.var->type)) return std::nullopt;
-  tensor::TensorFunction f = o->op->compute(call.attrs, {r.tensor(call.args[0])});
+  std::vector<Atom> args = call.args;
+  Operands types;
+  for (const Atom& a : args) types.push_back(r.tensor(a));
+  tensor::TensorFunction f = o->op->compute_as(call.attrs, types, b.var->type);
+  embed_scalars(f, args);
   if (f.params.size() != 1 || f.results.size() != 1) return std::nullopt;
   tensor::inline_stages(f);
-  return tensor::is_view(f) ? Result(call.args[0]) : std::nullopt;
+  return tensor::is_view(f) ? Result(*operand) : std::nullopt;
 }
 
 Result reshape(BlockRewriter& r, const Binding& b, const Call& call) {
