@@ -137,17 +137,9 @@ class LoopNode {
     it.carried = std::move(*after);
     for (int k = carried_count(); k < output_count(); ++k) {
       if (!n_.wants(k)) continue;
-      it.scanned.push_back({scanned(k, *results, next), 0, false, declared_length(k)});
-      check_slice(k, it.scanned.back().slice, values);
+      it.scanned.push_back({scanned(k, *results, next), 0, false, declared_length(k), body_->output(1 + k).name()});
     }
     return it;
-  }
-
-  void check_slice(int output, const Value& slice, const GrowingValues& values) {
-    n_.check(!values.is_of_iteration(slice.type.shape), DiagnosticId::dynamic_shape,
-             fmt::format("the slices of the scan output '{}' are {}: their sizes may differ between iterations",
-                         body_->output(1 + output).name(), describe(slice.type)),
-             "compute slices of one size; or carry a tensor to which every iteration appends");
   }
 
   // A loop that begins with tensors carries tensors.

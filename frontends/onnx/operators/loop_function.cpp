@@ -25,6 +25,7 @@ class LoopFunction {
   std::optional<Values> build() {
     builder_.open();
     if (parts_.limit) limit_iterations(parts_.limit->most);
+    first_symbol_ = builder_.next_symbol();
     std::optional<Iteration> iteration = parts_.iteration(counter_, carried_);
     if (iteration && !n_.failed()) find_end(*iteration);
     if (iteration && !n_.failed()) write_slices(*iteration);
@@ -105,6 +106,13 @@ class LoopFunction {
   // Makes scan outputs carried values in which an iteration replaces a slice.
   void write_slices(Iteration& iteration) {
     for (const ScanOutput& out : iteration.scanned) {
+      const bool is_of_iteration = std::ranges::any_of(
+          out.slice.type.shape, [&](const Dim& d) { return builder_.has_new_symbol(d, first_symbol_); });
+      n_.check(!is_of_iteration, DiagnosticId::dynamic_shape,
+               fmt::format("the slices of the scan output '{}' are {}: their sizes may differ between iterations",
+                           out.name, describe(out.slice.type)),
+               "compute slices of one size; or carry a tensor to which every iteration appends");
+      if (n_.failed()) return;
       const std::optional<Dim> most = length(out);
       n_.check(most.has_value(), DiagnosticId::dynamic_shape,
                "the number of iterations depends on data, and with it the size of the scan outputs; nothing bounds it",
@@ -219,6 +227,7 @@ class LoopFunction {
   Values carried_;                      // scan outputs last
   bool counts_ = false;                 // whether the counter is needed
   bool returns_count_ = false;          // whether the number of iterations is the last result of the function
+  int first_symbol_ = 0;                // of the iteration
   std::optional<Dim> length_of_count_;  // of the scan outputs: a symbol for the trip count
   bool at_most_once_ = false;           // whether the condition is false after an iteration
 };

@@ -29,6 +29,7 @@ struct ScanOutput {
   int64_t axis = 0;                         // the axis of the tensor along which the slices are stored
   bool reversed = false;                    // whether the first iteration computes the last slice
   std::optional<Dim> declared_length = {};  // the largest number of slices that the model declares
+  std::string name = {};                    // of the slice, for messages
 };
 
 struct Iteration {

@@ -149,7 +149,8 @@ class ScanNode {
     for (size_t k = 0; k < outputs_.size(); ++k) {
       const Value& slice = results->at(states_ + k);
       if (auto axis = n_.axis_of(output_axes_[k], slice.rank() + 1))
-        it.scanned.push_back({slice, *axis, outputs_[k].reversed});
+        it.scanned.push_back(
+            {slice, *axis, outputs_[k].reversed, {}, body_->output(static_cast<int>(states_ + k)).name()});
     }
     return it;
   }

@@ -115,4 +115,15 @@ TEST_CASE("sizes of different names that must be equal are checked at run time")
   };
   CHECK(scan(3) == "(3): 0 2 4");
   CHECK(scan(2) == mismatch);
+
+  auto normalized = [&](const std::string& op, std::vector<std::string> dims, std::vector<int64_t> shape,
+                        int64_t scales) {
+    return evaluated(graph_bytes(value("input", "x", f32, dims) + value("input", "s", f32, {"c"}) +
+                                 value("input", "b", f32, {"c"}) + node(op, {"x", "s", "b"}, {"y"}) + y),
+                     {counting(std::move(shape)), counting({scales}), floats({scales}, std::vector<float>(scales, 4))});
+  };
+  CHECK(normalized("LayerNormalization", {"a", "b"}, {1, 1}, 1) == "(1, 1): 4");
+  CHECK(normalized("LayerNormalization", {"a", "b"}, {1, 2}, 3) == mismatch);
+  CHECK(normalized("InstanceNormalization", {"1", "b", "n"}, {1, 2, 1}, 2) == "(1, 2, 1): 4 4");
+  CHECK(normalized("InstanceNormalization", {"1", "b", "n"}, {1, 2, 1}, 3) == mismatch);
 }
