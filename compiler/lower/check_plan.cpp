@@ -12,7 +12,8 @@
 //     operand's address.
 //   * A read finds its own value (or views of it) in every byte, on every path. The state after a branch is the
 //     intersection of the states after its arms; loops are interpreted up to a fixed point. An arm is not taken if it
-//     defines other sizes than those at which the program is interpreted.
+//     defines other sizes than those at which the program is interpreted, and a loop has no iteration if its first test
+//     fails at these sizes.
 //   * A loop with a constant number of iterations, each of which writes the slice of a value at its counter, or at the
 //     distance of its counter from the end, has written all of the value if no step of the loop reads it.
 //   * Inputs and constants are never written. At the end, every byte of every output has been written.
@@ -41,6 +42,8 @@
 #include "lower/sample_sizes.h"
 #include "lower/value_addresses.h"
 #include "lower/walk.h"
+#include "tensor/simplify.h"
+#include "tensor/visit.h"
 
 namespace dlcc::lower {
 namespace {
@@ -381,7 +384,16 @@ class PlanChecker : ValueAddresses {
     return ends;
   }
 
+  // Whether the first test may succeed.
+  static bool may_run(const Loop& loop) {
+    tensor::Substitution initial;
+    for (const Loop::Carried& c : loop.carried) initial.emplace(c.var, c.initial);
+    const tensor::Expr condition = tensor::substitute(definition_in(loop.test, loop.condition), initial);
+    return tensor::constant_integer(tensor::simplify(condition)) != 0;
+  }
+
   bool interpret(const Loop& loop, ByteOwners& memory) {
+    if (!may_run(loop)) return execute(loop.test, memory);
     while (true) {
       ByteOwners tested = memory;
       if (!execute(loop.test, tested)) return false;

@@ -169,66 +169,6 @@ tensor::Expr Lowerer::scalar(const Operand& o, Region& region, const SourceLocat
   return result;
 }
 
-// The expression with min(a, b - 1) replaced by a where a < b is known.
-tensor::Expr Lowerer::with_known(const tensor::Expr& e) const {
-  if (state_.known.empty() || e.type() != dtype::i64) return e;
-  return tensor::rewrite(e, [&](const tensor::Expr& part) {
-    const auto* least = tensor::as<tensor::Binary>(part);
-    if (!least || least->op != tensor::BinaryOp::min) return part;
-    for (const tensor::Expr& condition : state_.known)
-      if (const auto* less = tensor::as<tensor::Binary>(condition); less && less->op == tensor::BinaryOp::lt)
-        for (auto [a, b] : {std::pair(least->a, least->b), std::pair(least->b, least->a)})
-          if (tensor::structurally_equal(a, less->a) &&
-              tensor::constant_integer(tensor::simplify(less->b - tensor::Expr(1) - b)) == 0)
-            return a;
-    return part;
-  });
-}
-
-tensor::Expr Lowerer::compute(const std::string& name, const tensor::Expr& value, Region& region) {
-  const tensor::Expr known = tensor::simplify(with_known(tensor::simplify(value, ranges_)), ranges_);
-  const tensor::Expr simple = tensor::expand_rounding(tensor::expand_math(known));
-  if (tensor::as<tensor::Literal>(simple) || tensor::as<tensor::VarRef>(simple)) return simple;
-  tensor::Var result = tensor::make_var(name.empty() ? "scalar" : name, simple.type());
-  if (auto range = simple.type() == dtype::i64 ? tensor::range_of(simple, ranges_) : std::nullopt)
-    ranges_[result] = *range;
-  region.steps.push_back(Compute{result, simple});
-  return result;
-}
-
-tensor::Expr Lowerer::unknown_part(const tensor::Expr& condition) const {
-  std::vector<tensor::Expr> conjuncts = {tensor::simplify(condition, ranges_)};
-  tensor::Expr unknown = tensor::literal(dtype::boolean, int64_t{1});
-  while (!conjuncts.empty()) {
-    const tensor::Expr part = conjuncts.back();
-    conjuncts.pop_back();
-    const auto* both = tensor::as<tensor::Binary>(part);
-    if (both && both->op == tensor::BinaryOp::logical_and)
-      conjuncts.insert(conjuncts.end(), {both->b, both->a});
-    else if (std::ranges::none_of(state_.known,
-                                  [&](const tensor::Expr& k) { return tensor::structurally_equal(k, part); }))
-      unknown = tensor::constant_integer(unknown) == 1 ? part : tensor::logical_and(unknown, part);
-  }
-  return unknown;
-}
-
-void Lowerer::require(const tensor::Expr& condition, tensor::Status status, Region& region) {
-  const tensor::Expr simple = tensor::expand_math(unknown_part(condition));
-  if (tensor::constant_integer(simple) == 1) return;
-  const std::vector<Symbol> given = entry_symbols(program_);
-  auto is_given = [&](const tensor::Var& v) {
-    return std::ranges::any_of(given, [&](const Symbol& s) { return scalar_of(s) == v; });
-  };
-  const bool of_sizes = !given.empty() && std::ranges::all_of(tensor::variables_in(simple), is_given);
-  auto& list = program_.requirements;
-  const bool is_in_function = !program_.name.empty();
-  if (!of_sizes || is_in_function || &region != &program_.body)
-    region.steps.push_back(Require{simple, status});
-  else if (std::ranges::none_of(list,
-                                [&](const Require& r) { return tensor::structurally_equal(r.condition, simple); }))
-    list.push_back({simple, status});
-}
-
 void Lowerer::flatten(const Operand& o, std::vector<Operand>& list, const SourceLocation& location) {
   if (o.closure) unsupported(location, "a function as a value");
   if (!o.is_tuple) list.push_back(o);

@@ -5,6 +5,7 @@
 #include "lower/largest_size.h"
 #include "lower/lowerer.h"
 #include "lower/walk.h"
+#include "tensor/dim_of.h"
 #include "tensor/passes/expand_math.h"
 #include "tensor/passes/specialize.h"
 #include "tensor/visit.h"
@@ -181,7 +182,8 @@ Lowerer::Operand Lowerer::loop(const Binding& b, const relay::Call& x, const Clo
   step->condition = recursion.continues_if ? condition : tensor::logical_not(condition);
 
   bound_counters(*step, 1);
-  state_.known.push_back(definition_in(step->test, step->condition));
+  const size_t known_outside = state_.known.size();
+  assume(definition_in(step->test, step->condition));
   Environment in_body = inner;
   Direction outer_direction = std::exchange(state_.direction, {tensor::make_var("backward")});
   const std::vector<Dim> checked = state_.checked;
@@ -191,7 +193,7 @@ Lowerer::Operand Lowerer::loop(const Binding& b, const relay::Call& x, const Clo
   std::vector<Operand> next;
   for (const Atom& a : recursion.next->args) next.push_back(operand(a, in_body, b.location));
   state_.fresh = std::move(outer);
-  state_.known.pop_back();
+  state_.known.resize(known_outside);
   bound_counters(*step, 0);
   set_next_values(next, carried, *step, b.location);
   if (is_used) step->carried.push_back({backward, tensor::Expr(0), tensor::Expr(1) - tensor::Expr(backward)});
@@ -226,8 +228,8 @@ void Lowerer::bound_counters(const Loop& loop, int64_t distance) {
     auto known = ranges_.find(c.var);
     auto limit = upper_limit(loop, c.var);
     if (known == ranges_.end() || !limit) continue;
-    auto high = tensor::constant_integer(*limit);
-    known->second.high = high ? std::max(*high - distance, known->second.low) : INT64_MAX - distance;
+    const auto range = tensor::range_of(*limit, ranges_);
+    known->second.high = range ? std::max(range->high - distance, known->second.low) : INT64_MAX - distance;
   }
 }
 
@@ -290,15 +292,19 @@ bool Lowerer::is_written_by_slices(Loop& loop, ValueId value) {
     const auto* call = std::get_if<Invoke>(&s);
     return (copy && copy->to == uses[0]) || (call && is_written_by(*call, uses[0]));
   });
-  if (!written || !slice.begin || slice.base_offset != 0 || Dim(slice.stride) != slice.bytes) return false;
+  if (!written || !slice.begin || slice.base_offset != 0) return false;
+  const std::vector<Symbol> symbols = entry_symbols(program_);
   for (const Loop::Carried& c : loop.carried) {
-    const auto trips = trip_count(loop, c.var, entry_symbols(program_));
+    const auto trips = trip_count(loop, c.var, symbols);
     const bool tiles = trips && provably_lt(0, *trips) && *trips * slice.bytes == value_of(value).bytes;
     if (!tiles || tensor::constant_integer(c.initial) != 0) continue;
-    const tensor::Expr at = definition_in(loop.body, slice.begin), counter = c.var, last(*trips - Dim(1));
-    if (tensor::constant_integer(tensor::simplify(at - counter)) == 0 ||
-        tensor::constant_integer(tensor::simplify(at + counter - last)) == 0)
-      return true;
+    const Dim counter = Dim::symbol({"the counter"});
+    const auto at = tensor::dim_of(with_definitions(slice.begin), [&](const tensor::Var& v) {
+      return v == c.var ? std::optional(counter) : as_dim(v, symbols);
+    });
+    if (!at) continue;
+    const Dim offset = *at * Dim(slice.stride), last = *trips - Dim(1);
+    if (offset == counter * slice.bytes || offset == (last - counter) * slice.bytes) return true;
   }
   return false;
 }

@@ -78,7 +78,12 @@ class Lowerer {
   tensor::Expr scalar(const Operand&, Region&, const SourceLocation&);
   // A scalar that has the value of the expression, which is simplified under the known ranges of scalars.
   tensor::Expr compute(const std::string& name, const tensor::Expr&, Region&);
-  tensor::Expr with_known(const tensor::Expr&) const;
+  tensor::Expr with_known(const tensor::Expr&) const;  // without minima and maxima whose result is known
+  // The definitions of scalars that steps compute, and of the scalars in these, in their places.
+  tensor::Expr with_definitions(const tensor::Expr&) const;
+  void assume(const tensor::Expr& condition);  // adds a condition that holds in the current region
+  bool is_known(const tensor::Expr& condition) const;
+  bool is_nonnegative(const tensor::Expr&) const;                  // known to be; int64
   tensor::Expr unknown_part(const tensor::Expr& condition) const;  // the conjuncts that are not known to hold
   // Ends the run with the status unless the condition holds. Conjuncts that are known to hold are not tested. A
   // condition on sizes alone, outside of control flow, becomes a requirement of the program.
@@ -220,7 +225,7 @@ class Lowerer {
     std::map<int, ValueId> constant_values = {};  // by index in Program::constants
     std::vector<ConcatCall> concat_calls = {};
     std::map<std::string, Dim> sizes = {};     // of the symbols of the function being inlined; others are @main's
-    std::vector<tensor::Expr> known = {};      // conditions of the enclosing loops, which hold in the current region
+    std::vector<tensor::Expr> known = {};      // conjuncts of conditions of the enclosing loops: they hold here
     std::vector<Dim> checked = {};             // by CheckSize steps before the current one
     std::set<int> fresh = {};                  // variables whose memory a kernel call of this block has defined
     std::set<ValueId> defined_by_slices = {};  // uninitialized values of which a loop writes all slices
@@ -239,6 +244,7 @@ class Lowerer {
   std::set<std::string> active_ = {"main"};     // functions being lowered
   relay::Uses uses_;                            // of variables, in all functions of the module
   tensor::Ranges ranges_;                       // of scalars, if known
+  tensor::Substitution definitions_;            // of int64 scalars that Compute steps define
   bool tracks_elements_ = false;                // whether the module has data-dependent sizes
   std::map<tensor::Var, Read> input_elements_;  // scalars that are elements of inputs -> their reads
 };

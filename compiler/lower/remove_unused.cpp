@@ -9,6 +9,73 @@
 namespace dlcc::lower {
 namespace {
 
+// Removes copies and kernel calls whose only results are temporaries that no other step reads.
+class UnreadRemover {
+ public:
+  UnreadRemover(const Program& program, Function& f) : program_(program), function_(f) {}
+
+  void run() {
+    do {
+      read_.clear();
+      is_changed_ = false;
+      for_each_step(function_.body, [&](const Step& step) { note_reads(step); });
+      remove_from(function_.body);
+    } while (is_changed_);
+  }
+
+ private:
+  ValueId base_of(ValueId v) const {
+    const Value& value = function_.values[static_cast<size_t>(v)];
+    return value.storage == Storage::view ? value.base : v;
+  }
+
+  const tensor::Kernel& kernel_of(const Invoke& call) const {
+    return program_.kernels[static_cast<size_t>(call.kernel)].variants[0];
+  }
+
+  void note_reads(const Step& step) {
+    if (const auto* copy = std::get_if<Copy>(&step)) {
+      read_.insert(base_of(copy->from));
+    } else if (const auto* call = std::get_if<Invoke>(&step)) {
+      for (size_t k = 0; k < call->operands.size(); ++k)
+        if (kernel_of(*call).params[k].access == tensor::Access::read) read_.insert(base_of(call->operands[k]));
+    } else {
+      for_each_value(step, [&](ValueId v) { read_.insert(base_of(v)); });
+    }
+  }
+
+  bool is_unread(ValueId v) const {
+    const ValueId base = base_of(v);
+    return function_.values[static_cast<size_t>(base)].storage == Storage::temporary && !read_.contains(base);
+  }
+
+  bool is_unused(const Step& step) const {
+    if (const auto* copy = std::get_if<Copy>(&step)) return is_unread(copy->to);
+    const auto* call = std::get_if<Invoke>(&step);
+    if (!call || tensor::can_fail(kernel_of(*call))) return false;
+    bool unread = true;
+    for (size_t k = 0; k < call->operands.size(); ++k)
+      unread &= kernel_of(*call).params[k].access != tensor::Access::write || is_unread(call->operands[k]);
+    return unread;
+  }
+
+  void remove_from(Region& region) {
+    is_changed_ |= std::erase_if(region.steps, [&](const Step& step) { return is_unused(step); }) > 0;
+    for (Step& step : region.steps) {
+      if (auto* branch = std::get_if<std::shared_ptr<Branch>>(&step)) {
+        remove_from((*branch)->then_region);
+        remove_from((*branch)->else_region);
+      }
+      if (auto* loop = std::get_if<std::shared_ptr<Loop>>(&step)) remove_from((*loop)->body);
+    }
+  }
+
+  const Program& program_;
+  Function& function_;
+  std::set<ValueId> read_;  // the memory of values that steps read
+  bool is_changed_ = false;
+};
+
 // The live scalars: those in kernel calls, stores, requirements, conditions, sizes and the offsets of views, and those
 // from which other live scalars are computed.
 class UsedScalars {
@@ -139,6 +206,7 @@ void remove_unused_kernels(Program& program) {
 }  // namespace
 
 void remove_unused(Program& program) {
+  for_each_function(program, [&](Function& f) { UnreadRemover(program, f).run(); });
   const UsedScalars used(program);
   for_each_function(program, [&](Function& f) {
     remove_unused_scalars(f.body, used);
