@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "support/similar_names.h"
+#include "tensor/analysis.h"
 #include "tensor/evaluate.h"
 
 namespace dlcc::relay {
@@ -53,7 +54,9 @@ std::optional<MissingDefinition> missing_definition(const Operation& operation) 
 
 std::optional<std::vector<Constant>> evaluate(const Operator& op, const Attrs& attrs, const Operands& operands,
                                               const std::vector<Constant>& values) {
-  tensor::EvaluationResult result = tensor::evaluate(op.compute(attrs, operands), values);
+  const tensor::TensorFunction f = op.compute(attrs, operands);
+  if (!tensor::symbols_of(f).empty()) return std::nullopt;
+  tensor::EvaluationResult result = tensor::evaluate(f, values);
   return result.status == tensor::Status::ok ? std::optional(std::move(result.results)) : std::nullopt;
 }
 

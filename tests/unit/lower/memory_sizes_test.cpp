@@ -116,6 +116,11 @@ TEST_CASE("a value of a function takes memory only where the checks before all c
     branch->else_region.steps = {Call{1, {x}, {y}}};
     CHECK(MemorySizes(b.program, b.program.functions[0])(large).checks == std::vector<Dim>{c, a * c});
   }
+  SUBCASE("sizes that the function requires count, though a caller that knows them does not test them") {
+    b.program.functions[0].checked_sizes = {a, c};
+    branch->then_region.steps = {Call{0, {x}, {y}}};
+    CHECK(bytes_at(1, 1) == 0);
+  }
   SUBCASE("a check of a data-dependent size counts with its largest value") {
     b.program.data_sizes = {{{"k"}, 5}};
     branch->then_region.steps[0] = CheckSize{Dim::symbol({"k"}) - Dim(7)};
