@@ -116,8 +116,8 @@ class BlockFuser {
     tensor::Part last{std::move(f), {}};
     for (const Atom& a : args) {
       const Node& source = nodes_[static_cast<size_t>(node_of(a))];
-      tensor::Part part{source.function, {}};
-      for (const tensor::Buffer& p : source.function.params) {
+      tensor::Part part{tensor::copy_source(source.function), {}};
+      for (const tensor::Buffer& p : part.function.params) {
         part.operands.push_back({-1, static_cast<int>(params.size())});
         params.push_back(p);
       }
@@ -421,7 +421,7 @@ class BlockFuser {
     OpPattern strongest = OpPattern::elementwise;
     for (int i : with_sources(groups_[static_cast<size_t>(group)].members)) {
       Node& n = nodes_[static_cast<size_t>(i)];
-      tensor::Part part{n.is_source ? n.function : std::move(n.function), {}};
+      tensor::Part part{n.is_source ? tensor::copy_source(n.function) : std::move(n.function), {}};
       for (size_t k = 0; k < n.args.size(); ++k) {
         int input = n.inputs[k];
         if (input >= 0 && part_of.contains(input)) {

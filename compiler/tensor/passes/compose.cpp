@@ -138,6 +138,23 @@ TensorFunction compose(std::string name, std::vector<Buffer> params, std::vector
   return whole;
 }
 
+TensorFunction copy_source(const TensorFunction& f) {
+  DLCC_CHECK(is_cheap_source(f), "{} is not a cheap source", f.name);
+  auto copy_of = [](const Buffer& b) { return make_buffer(b->name, b->type, b->shape); };
+  TensorFunction copy = f;
+  Substitution variables;
+  Stage& stage = copy.stages[0];
+  for (Axis& a : stage.axes) {
+    const Var own = make_var(a.var->name, a.var->type);
+    variables.emplace(a.var, Expr(own));
+    a.var = own;
+  }
+  stage.values[0] = substitute(stage.values[0], variables);
+  for (Buffer& p : copy.params) p = copy_of(p);
+  copy.results[0] = stage.results[0] = copy_of(f.results[0]);
+  return copy;
+}
+
 static void remove_dead_stages(TensorFunction& f) {
   std::vector<Buffer> live = f.results;
   for (size_t k = f.stages.size(); k-- > 0;) {

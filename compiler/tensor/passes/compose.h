@@ -23,6 +23,9 @@ struct Part {
 TensorFunction compose(std::string name, std::vector<Buffer> params, std::vector<Part> parts,
                        const std::vector<Source>& results);
 
+// A copy of a cheap source (tensor/analysis.h) that shares no variables and no buffers with it.
+TensorFunction copy_source(const TensorFunction&);
+
 // Inlines stages without reduction into the stages that read them, unless that would repeat expensive work, or change a
 // factor of a contraction into something other than a load. Removes stages that nothing reads.
 void inline_stages(TensorFunction&);
