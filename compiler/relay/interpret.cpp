@@ -265,9 +265,13 @@ class Machine {
     if (const std::vector<Symbol> symbols = tensor::symbols_of(f); !symbols.empty()) {
       const std::map<std::string, int64_t> sizes = sizes_of(f, symbols, list, call.function, b.location);
       for (const Symbol& s : symbols) list.push_back(Constant::of<int64_t>(dtype::i64, {}, {sizes.at(s.name)}));
+      auto is_size = [&](const Dim& d) {
+        const int64_t value = d.evaluate(sizes).value_or(-1);
+        return value >= 0 && value <= tensor::max_elements;
+      };
       for (const tensor::Buffer& result : f.results)
-        for (const Dim& d : result->shape)
-          if (d.evaluate(sizes).value_or(-1) < 0) throw Stopped{tensor::Status::dimension_out_of_range};
+        if (!std::ranges::all_of(result->shape, is_size) || !is_size(product(result->shape)))
+          throw Stopped{tensor::Status::dimension_out_of_range};
     }
     run(definition, list);
   }
@@ -398,7 +402,8 @@ class Machine {
       const int64_t size = tensor(value).integer_at(static_cast<int64_t>(k));
       const auto most = sizes.value_of(op.most[k]);
       if (most && size > *most) throw Stopped{tensor::Status::capacity_exceeded};
-      if (!sizes.define(op.symbols[k], size)) throw Stopped{tensor::Status::dimension_out_of_range};
+      if (size > tensor::max_elements || !sizes.define(op.symbols[k], size))
+        throw Stopped{tensor::Status::dimension_out_of_range};
     }
     done(make_value(TupleValue{}));
   }

@@ -432,6 +432,15 @@ bool is_expensive(const Expr& e) {
   return found;
 }
 
+bool defines_symbols(const TensorFunction& f) {
+  std::set<std::string> defined;
+  for (const std::vector<Buffer>& buffers : {f.params, f.results})
+    for (const Buffer& b : buffers)
+      for (const Dim& d : b->shape)
+        for (const Symbol& s : d.symbols()) defined.insert(s.name);
+  return std::ranges::all_of(symbols_of(f), [&](const Symbol& s) { return defined.contains(s.name); });
+}
+
 bool is_cheap_source(const TensorFunction& f) {
   if (f.stages.size() != 1 || f.results.size() != 1) return false;
   const Stage& stage = f.stages[0];

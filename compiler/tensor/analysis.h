@@ -91,6 +91,9 @@ std::optional<Chain> split_at_window_reduction(const TensorFunction&);
 // view of the operand.
 bool is_view(const TensorFunction&);
 
+// Whether all symbols of the function occur in the shapes of its parameters and results.
+bool defines_symbols(const TensorFunction&);
+
 // Whether the function computes its only result from indices and sizes alone, without transcendental functions.
 bool is_cheap_source(const TensorFunction&);
 

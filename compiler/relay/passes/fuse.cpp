@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "relay/operator.h"
-#include "relay/passes/embed_scalars.h"
 #include "relay/passes/passes.h"
+#include "relay/passes/unread_operands.h"
 #include "tensor/analysis.h"
 #include "tensor/evaluate.h"
 #include "tensor/passes/compose.h"
@@ -89,7 +89,11 @@ class BlockFuser {
     OpPattern pattern = tensor::pattern_of(function);
     if (pattern == OpPattern::contraction) materialize_operands(args);
     bool view = tensor::is_view(function);
-    const bool is_source = tensor::is_cheap_source(function);
+    bool is_source = tensor::is_cheap_source(function);
+    if (is_source) {
+      drop_unread_args(function, args);
+      is_source = std::ranges::none_of(args, [&](const Atom& a) { return node_of(a) >= 0; });
+    }
     int n = static_cast<int>(nodes_.size());
     node_of_[block_.bindings[binding].var->id] = n;
     groups_.push_back({{n}, pattern});

@@ -19,8 +19,8 @@
 
 #include "relay/attr_structs.h"
 #include "relay/passes/block_rewriter.h"
-#include "relay/passes/embed_scalars.h"
 #include "relay/passes/passes.h"
+#include "relay/passes/unread_operands.h"
 #include "tensor/analysis.h"
 #include "tensor/passes/compose.h"
 

@@ -108,10 +108,13 @@ class LoopFunction {
     for (const ScanOutput& out : iteration.scanned) {
       const bool is_of_iteration = std::ranges::any_of(
           out.slice.type.shape, [&](const Dim& d) { return builder_.has_new_symbol(d, first_symbol_); });
-      n_.check(!is_of_iteration, DiagnosticId::dynamic_shape,
-               fmt::format("the slices of the scan output '{}' are {}: their sizes may differ between iterations",
-                           out.name, describe(out.slice.type)),
-               "compute slices of one size; or carry a tensor to which every iteration appends");
+      n_.check(
+          !is_of_iteration, DiagnosticId::dynamic_shape,
+          fmt::format(
+              "the slices of the scan output '{}' are {}: each iteration computes their sizes, which may differ",
+              out.name, describe(out.slice.type)),
+          "compute the sizes before the loop, as the Shape of a tensor; or carry a tensor to which every iteration "
+          "appends");
       if (n_.failed()) return;
       const std::optional<Dim> most = length(out);
       n_.check(most.has_value(), DiagnosticId::dynamic_shape,

@@ -20,7 +20,8 @@ Value only_element(Node& n, int input) {
 
 // ---- Range --------------------------------------------------------------------------------------------------------
 
-// max(ceil((limit - start) / delta), 0), as int64. Floats are subtracted in their type and divided as float64.
+// max(ceil((limit - start) / delta), 0), as int64. Floats are subtracted in their type and divided as float64. For
+// integers beyond 2^61, whose differences may overflow, the length is one that no tensor has.
 Value range_length(Node& n, const Value& start, const Value& limit, const Value& delta) {
   Value zero = n.scalar(dtype::i64, 0);
   if (is_float(start.type.dtype)) {
@@ -30,7 +31,16 @@ Value range_length(Node& n, const Value& start, const Value& limit, const Value&
   }
   auto wide = [&](const Value& x) { return n.cast(x, dtype::i64); };
   Value quotient = n.call("floor_divide", {subtract(n, wide(start), wide(limit)), wide(delta)});
-  return n.call("maximum", {n.call("negative", {quotient}), zero});
+  Value length = n.call("maximum", {n.call("negative", {quotient}), zero});
+  constexpr int64_t largest = int64_t{1} << 61;
+  for (const Value& v : {start, limit, delta}) {
+    const relay::KnownValue known = n.context().builder.known(v);
+    if (bits(v.type.dtype) < 64 || (known && known->elements[0])) continue;
+    Value beyond = n.call("logical_or", {n.call("greater", {wide(v), n.scalar(dtype::i64, largest)}),
+                                         n.call("less", {wide(v), n.scalar(dtype::i64, -largest)})});
+    length = n.call("where", {beyond, n.scalar(dtype::i64, 2 * largest), length});
+  }
+  return length;
 }
 
 bool is_number(const Value& scalar, double number) {

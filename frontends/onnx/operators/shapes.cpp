@@ -54,7 +54,14 @@ Values convert_flatten(Node& n) {
 Values squeeze(Node& n, const ListArgument& axes) {
   if (axes.dynamic()) return {n.call("squeeze", {n.in(0), n.in(1)})};
   relay::Attrs attrs;
-  if (axes.given) attrs["axis"] = *axes.known;
+  if (axes.given) {
+    attrs["axis"] = *axes.known;
+    Shape shape = n.in(0).type.shape;
+    const auto rank = static_cast<int64_t>(shape.size());
+    for (int64_t axis : *axes.known)
+      if (axis >= -rank && axis < rank) shape[static_cast<size_t>(axis < 0 ? axis + rank : axis)] = 1;
+    n.require_shape(0, shape);  // sizes that may be 1 must be 1 when the program runs
+  }
   return {n.call("squeeze", {n.in(0)}, attrs)};
 }
 

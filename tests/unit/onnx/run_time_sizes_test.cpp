@@ -127,3 +127,37 @@ TEST_CASE("sizes of different names that must be equal are checked at run time")
   CHECK(normalized("InstanceNormalization", {"1", "b", "n"}, {1, 2, 1}, 2) == "(1, 2, 1): 4 4");
   CHECK(normalized("InstanceNormalization", {"1", "b", "n"}, {1, 2, 1}, 3) == mismatch);
 }
+
+TEST_CASE("an axis that Squeeze removes has size 1") {
+  auto squeezed = [](int64_t rows) {
+    return evaluated(graph_bytes(value("input", "x", f32, {"n", "2"}) +
+                                     node("Squeeze", {"x"}, {"y"}, ints("axes", {0})) + "output { name: 'y' } ",
+                                 11),
+                     {counting({rows, 2})});
+  };
+  CHECK(squeezed(1) == "(2): 0 1");
+  CHECK(squeezed(2) == mismatch);
+}
+
+TEST_CASE("a Range whose length overflows has no result") {
+  const std::vector<std::byte> model =
+      graph_bytes(value("input", "a", i64, {}) + value("input", "b", i64, {}) + value("input", "c", i64, {}) +
+                  node("Range", {"a", "b", "c"}, {"y"}) + "output { name: 'y' } ");
+  auto arguments = [](int64_t start, int64_t limit, int64_t delta) {
+    return std::vector<Constant>{integers({}, {start}), integers({}, {limit}), integers({}, {delta})};
+  };
+  CHECK(evaluated(model, arguments(3, 8, 2)) == "(3): 3 5 7");
+  CHECK(evaluated(model, arguments(8, 3, 2)) == "(0):");
+
+  Diagnostics d;
+  auto module = frontends::import_onnx(model, {.file = "m"}, d);
+  REQUIRE(module);
+  const auto define_sizes = std::ranges::find(relay::all_passes(), "define-sizes", &relay::PassInfo::name);
+  relay::PassContext context{.diagnostics = &d};
+  *module = define_sizes->run(std::move(*module), context);
+  const std::string out_of_range = fmt::format("status {}", static_cast<int>(tensor::Status::dimension_out_of_range));
+  CHECK(results_of(*module, arguments(-2, INT64_MAX, 1), d) == out_of_range);
+  CHECK(results_of(*module, arguments(INT64_MIN, INT64_MAX, 1), d) == out_of_range);
+  CHECK(results_of(*module, arguments(INT64_MAX, INT64_MIN, -1), d) == out_of_range);
+  CHECK(results_of(*module, arguments(0, INT64_MIN, INT64_MIN), d) == out_of_range);
+}

@@ -1,4 +1,4 @@
-// Operands of one element that are known become literals of a definition.
+// Operands that a definition need not read from memory.
 #pragma once
 
 #include <vector>
@@ -11,5 +11,8 @@ namespace dlcc::relay {
 // Replaces the loads of parameters whose arguments are constants of one element by literals. Removes these parameters
 // and arguments. Elements of less than a byte stay operands.
 void embed_scalars(tensor::TensorFunction&, std::vector<Atom>& args);
+
+// Removes the parameters and arguments of a definition that reads none of them, but for those that define its symbols.
+void drop_unread_args(tensor::TensorFunction&, std::vector<Atom>& args);
 
 }  // namespace dlcc::relay

@@ -1,4 +1,4 @@
-#include "relay/passes/embed_scalars.h"
+#include "relay/passes/unread_operands.h"
 
 #include <algorithm>
 
@@ -23,6 +23,16 @@ void embed_scalars(tensor::TensorFunction& f, std::vector<Atom>& args) {
         std::ranges::any_of(f.stages, [&](const tensor::Stage& stage) { return tensor::reads(stage, param); });
     if (still_read) continue;
     f.params.erase(f.params.begin() + static_cast<std::ptrdiff_t>(k));
+    args.erase(args.begin() + static_cast<std::ptrdiff_t>(k));
+  }
+}
+
+void drop_unread_args(tensor::TensorFunction& f, std::vector<Atom>& args) {
+  for (size_t k = args.size(); k-- > 0;) {
+    tensor::TensorFunction rest = f;
+    rest.params.erase(rest.params.begin() + static_cast<std::ptrdiff_t>(k));
+    if (!tensor::defines_symbols(rest)) continue;
+    f = std::move(rest);
     args.erase(args.begin() + static_cast<std::ptrdiff_t>(k));
   }
 }
