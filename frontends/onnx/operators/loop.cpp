@@ -137,7 +137,9 @@ class LoopNode {
     it.carried = std::move(*after);
     for (int k = carried_count(); k < output_count(); ++k) {
       if (!n_.wants(k)) continue;
-      it.scanned.push_back({scanned(k, *results, next), 0, false, declared_length(k), body_->output(1 + k).name()});
+      const schema::ValueInfoProto& output = body_->output(1 + k);
+      it.scanned.push_back(
+          {scanned(k, *results, next), 0, false, declared_length(k), output.name(), declared_sizes(output)});
     }
     return it;
   }

@@ -103,18 +103,29 @@ class LoopFunction {
     return length_of_count_;
   }
 
+  // The slice. A size that an iteration computes must be declared, and is checked.
+  Value with_size_of_all_iterations(const ScanOutput& out) {
+    Shape shape = out.slice.type.shape;
+    bool is_declared = true;
+    for (size_t k = 0; k < shape.size(); ++k) {
+      if (!builder_.has_new_symbol(shape[k], first_symbol_)) continue;
+      const auto size = out.declared_sizes.size() == shape.size() ? out.declared_sizes[k] : std::nullopt;
+      is_declared &= size.has_value();
+      if (size) shape[k] = *size;
+    }
+    n_.check(
+        is_declared, DiagnosticId::dynamic_shape,
+        fmt::format("the slices of the scan output '{}' are {}: each iteration computes their sizes, which may differ",
+                    out.name, describe(out.slice.type)),
+        "declare the sizes as numbers in the body's output; or compute them before the loop, as the Shape of a "
+        "tensor; or carry a tensor to which every iteration appends");
+    return shape == out.slice.type.shape ? out.slice : builder_.check_sizes(out.slice, shape, n_.location());
+  }
+
   // Makes scan outputs carried values in which an iteration replaces a slice.
   void write_slices(Iteration& iteration) {
     for (const ScanOutput& out : iteration.scanned) {
-      const bool is_of_iteration = std::ranges::any_of(
-          out.slice.type.shape, [&](const Dim& d) { return builder_.has_new_symbol(d, first_symbol_); });
-      n_.check(
-          !is_of_iteration, DiagnosticId::dynamic_shape,
-          fmt::format(
-              "the slices of the scan output '{}' are {}: each iteration computes their sizes, which may differ",
-              out.name, describe(out.slice.type)),
-          "compute the sizes before the loop, as the Shape of a tensor; or carry a tensor to which every iteration "
-          "appends");
+      const Value slice = with_size_of_all_iterations(out);
       if (n_.failed()) return;
       const std::optional<Dim> most = length(out);
       n_.check(most.has_value(), DiagnosticId::dynamic_shape,
@@ -124,12 +135,12 @@ class LoopFunction {
                            "iterations; or leave out the scan outputs if nothing uses them",
                            variable_name(parts_.counter)));
       if (n_.failed()) return;
-      Shape shape = out.slice.type.shape;
+      Shape shape = slice.type.shape;
       shape.insert(shape.begin() + out.axis, *most);
-      Value all = parameter("scanned", {shape, out.slice.type.dtype});
+      Value all = parameter("scanned", {shape, slice.type.dtype});
       Value at = out.reversed ? slice_index(n_, counter_, size_of_axis(n_, all, out.axis), true) : counter_;
       carried_.push_back(all);
-      iteration.carried.push_back(n_.call("dynamic_update_slice", {all, out.slice, at}, {{"axis", out.axis}}));
+      iteration.carried.push_back(n_.call("dynamic_update_slice", {all, slice, at}, {{"axis", out.axis}}));
     }
   }
 

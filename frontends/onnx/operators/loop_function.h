@@ -26,10 +26,11 @@ namespace dlcc::frontends::onnx {
 // A tensor of which every iteration computes one slice.
 struct ScanOutput {
   Value slice;
-  int64_t axis = 0;                         // the axis of the tensor along which the slices are stored
-  bool reversed = false;                    // whether the first iteration computes the last slice
-  std::optional<Dim> declared_length = {};  // the largest number of slices that the model declares
-  std::string name = {};                    // of the slice, for messages
+  int64_t axis = 0;                                         // the axis of the tensor along which the slices are stored
+  bool reversed = false;                                    // whether the first iteration computes the last slice
+  std::optional<Dim> declared_length = {};                  // the largest number of slices that the model declares
+  std::string name = {};                                    // of the slice, for messages
+  std::vector<std::optional<int64_t>> declared_sizes = {};  // of the slice; empty: none
 };
 
 struct Iteration {

@@ -148,9 +148,9 @@ class ScanNode {
     }
     for (size_t k = 0; k < outputs_.size(); ++k) {
       const Value& slice = results->at(states_ + k);
+      const schema::ValueInfoProto& output = body_->output(static_cast<int>(states_ + k));
       if (auto axis = n_.axis_of(output_axes_[k], slice.rank() + 1))
-        it.scanned.push_back(
-            {slice, *axis, outputs_[k].reversed, {}, body_->output(static_cast<int>(states_ + k)).name()});
+        it.scanned.push_back({slice, *axis, outputs_[k].reversed, {}, output.name(), declared_sizes(output)});
     }
     return it;
   }

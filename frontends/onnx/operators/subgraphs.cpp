@@ -1,6 +1,7 @@
 #include "frontends/onnx/operators/subgraphs.h"
 
 #include "frontends/onnx/schema.h"
+#include "frontends/onnx/scope.h"
 
 namespace dlcc::frontends::onnx {
 
@@ -19,6 +20,13 @@ bool passes_on(const schema::GraphProto& graph, const std::string& input, std::s
     output = node.input(0);
   }
   return output == input;
+}
+
+std::vector<std::optional<int64_t>> declared_sizes(const schema::ValueInfoProto& output) {
+  std::vector<std::optional<int64_t>> sizes;
+  for (const auto& dim : output.type().tensor_type().shape().dim())
+    sizes.push_back(has_size(dim) ? std::optional<int64_t>(dim.dim_value()) : std::nullopt);
+  return sizes;
 }
 
 Value carried(Node& n, const std::string& output, const relay::TensorType& before, const Value& after) {

@@ -1,7 +1,9 @@
 // Inputs and outputs of bodies, for the operators that have a body.
 #pragma once
 
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "frontends/onnx/node.h"
 
@@ -15,6 +17,9 @@ Value in_declared_rank(Node&, const Value&, const schema::ValueInfoProto& input)
 
 // Whether the graph's output is its input, unchanged.
 bool passes_on(const schema::GraphProto&, const std::string& input, std::string output);
+
+// The sizes that the body declares for its output as numbers, one for each axis; empty if it declares no shape.
+std::vector<std::optional<int64_t>> declared_sizes(const schema::ValueInfoProto& output);
 
 // The value of a carried output after an iteration, with the type that it had before. Sizes that are not known to be
 // equal are required to be; others are reported.

@@ -161,3 +161,20 @@ TEST_CASE("a Range whose length overflows has no result") {
   CHECK(results_of(*module, arguments(INT64_MAX, INT64_MIN, -1), d) == out_of_range);
   CHECK(results_of(*module, arguments(0, INT64_MIN, INT64_MIN), d) == out_of_range);
 }
+
+TEST_CASE("slices of a scan output have the sizes that the body declares") {
+  auto slices = [](const std::string& end, std::vector<std::string> declared) {
+    const std::string body = value("input", "i", i64, {}) + value("input", "c", 9, {}) + list("one", {1}) +
+                             list("two", {2}) + list("shape", {1}) + node("Reshape", {"i", "shape"}, {"from"}) +
+                             node("Add", {"from", end}, {"to"}) + node("Slice", {"x", "from", "to"}, {"row"}) +
+                             node("Identity", {"c"}, {"again"}) + value("output", "again", 9, {}) +
+                             value("output", "row", f32, std::move(declared));
+    return evaluated(graph_bytes(value("input", "x", f32, {"3", "2"}) +
+                                 "initializer { name: 'trips' data_type: 7 int64_data: [3] } " +
+                                 node("Loop", {"trips", ""}, {"y"}, subgraph("body", body)) + "output { name: 'y' } "),
+                     {counting({3, 2})});
+  };
+  CHECK(slices("one", {"1", "2"}) == "(3, 1, 2): 0 1 2 3 4 5");
+  CHECK(slices("two", {"2", "2"}) == mismatch);  // the last slice has one row
+  CHECK(slices("one", {"k", "2"}).find("each iteration computes their sizes") != std::string::npos);
+}
