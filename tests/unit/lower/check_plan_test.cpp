@@ -290,6 +290,20 @@ TEST_CASE("reading a view at a scalar index requires all of its base") {
   }
 }
 
+TEST_CASE("a loop whose first test fails has no iteration") {
+  ProgramBuilder b;
+  const ValueId in = b.input(4), out = b.output(4), beyond = b.view(in, 0, 8), t = b.temporary(8);
+  const tensor::Var i = tensor::make_var("i");
+  auto loop = std::make_shared<Loop>();
+  loop->carried = {{i, tensor::Expr(0), tensor::Expr(i) + tensor::Expr(1)}};
+  loop->condition = tensor::Expr(i) < tensor::Expr(0);
+  loop->body.steps = {b.call({beyond}, {t})};
+  b.program.body.steps = {Step(loop), b.call({in}, {out})};
+  CHECK(check_storage(b.program, plan_storage(b.program)) == "");
+  loop->condition = tensor::Expr(i) < tensor::Expr(1);
+  refuses(b.program, "extends beyond");
+}
+
 TEST_CASE("a loop that writes all slices defines the value") {
   ProgramBuilder b;
   const ValueId in = b.input(4), out = b.output(12), t = b.temporary(12), slice = b.view(t, 0, 4), u = b.temporary(4);

@@ -55,6 +55,22 @@ TEST_CASE("a loop that updates some slices keeps the initial value of the others
   })");
 }
 
+TEST_CASE("a loop that updates slices twice keeps the initial value of the others") {
+  Program p = lowered(std::string(update_row) + R"(
+  def @main(%x: Tensor[(5, 4), float32]) {
+    let %e = exp(%x * 0.1f);
+    let %loop = fn (%i: int64, %ys: Tensor[(5, 4), float32]) -> Tensor[(5, 4), float32] {
+      if (less(%i, 5i64)) {
+        let %at = floor_divide(%i, 2i64);
+        let %next: Tensor[(5, 4), float32] = call_tensor(@update, %ys, full(2f, shape=[4], dtype="float32"), %at);
+        %loop(%i + 1i64, %next)
+      } else { %ys }
+    };
+    %loop(0i64, %e)
+  })");
+  CHECK(count_of<Invoke>(p) == 2);  // the initial value and the slice
+}
+
 TEST_CASE("slices in descending order are read and updated in place") {
   Program p = lowered(std::string(update_row) + R"(
   def @main(%x: Tensor[(5, 4), float32]) {
