@@ -113,8 +113,8 @@ struct MissingDefinition {
 };
 std::optional<MissingDefinition> missing_definition(const Operation&);
 
-// The results of an operator applied to constants, of which `operands` has the types; empty if its definition returns a
-// status. `type` succeeded for the operands.
+// The results of an operator applied to constants, of which `operands` has the types. Empty if its definition returns a
+// status, or depends on symbols of the attributes. `type` succeeded for the operands.
 std::optional<std::vector<Constant>> evaluate(const Operator&, const Attrs&, const Operands& operands,
                                               const std::vector<Constant>& values);
 
