@@ -298,7 +298,7 @@ bool Lowerer::is_written_by_slices(Loop& loop, ValueId value) {
     const auto trips = trip_count(loop, c.var, symbols);
     const bool tiles = trips && provably_lt(0, *trips) && *trips * slice.bytes == value_of(value).bytes;
     if (!tiles || tensor::constant_integer(c.initial) != 0) continue;
-    const Dim counter = Dim::symbol({"the counter"});
+    const Dim counter = Dim::symbol({"the counter"});  // no size has a name with a space
     const auto at = tensor::dim_of(with_definitions(slice.begin), [&](const tensor::Var& v) {
       return v == c.var ? std::optional(counter) : as_dim(v, symbols);
     });

@@ -94,7 +94,7 @@ bool is_view(const TensorFunction&);
 // Whether all symbols of the function occur in the shapes of its parameters and results.
 bool defines_symbols(const TensorFunction&);
 
-// Whether the function computes its only result from indices and sizes alone, without transcendental functions.
+// Whether the function computes its only result from indices and sizes alone, and the expression is not expensive.
 bool is_cheap_source(const TensorFunction&);
 
 // If the result is a contiguous range of the only operand's elements in unchanged row-major order (a reshape, or a

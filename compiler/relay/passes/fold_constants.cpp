@@ -172,7 +172,7 @@ class Folder {
       }
     }
     f.params = std::move(params);
-    if (!tensor::symbols_of(f).empty()) return std::nullopt;  // of attributes
+    if (!tensor::symbols_of(f).empty()) return std::nullopt;  // its attributes are symbolic
     tensor::EvaluationResult result = tensor::evaluate(f, values);
     if (result.status != tensor::Status::ok) return std::nullopt;
     return std::move(result.results);

@@ -108,7 +108,7 @@ class BlockFuser {
                       .group = n});
   }
 
-  // A function of sources alone becomes one of their args, of which it reads nothing but the sizes.
+  // If all operands of the function are sources, they are inlined: the function may be a source, too.
   void inline_sources(TensorFunction& f, std::vector<Atom>& args) const {
     auto is_source = [&](const Atom& a) {
       return node_of(a) >= 0 && nodes_[static_cast<size_t>(node_of(a))].is_source;

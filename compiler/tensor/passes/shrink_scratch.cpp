@@ -53,7 +53,7 @@ Stmt contracted(const Stmt& body, const Buffer& b, int64_t max_bytes, std::set<s
 }
 
 // Whether the statement accesses the two buffers only where it stores an element of `to` that depends on the element of
-// `from` at the same index.
+// `from` at the same index. Schedules store an element once, unless they also load it: a sum in memory.
 bool is_elementwise(const Stmt& s, const Buffer& from, const Buffer& to) {
   size_t stores = 0, loads = 0;
   for_each_stmt(s, [&](const Stmt& x) {

@@ -226,12 +226,12 @@ ScheduledFunction schedule(ScheduleRequest r) {
   std::vector<Stmt> bodies;
   for (const Machine& machine : r.machines)
     bodies.push_back(decision.body(machine, &machine == &r.machines.back() ? r.config : TuningConfig()));
-  std::vector<Buffer> with_scratch;  // results
+  std::vector<Buffer> results_with_scratch;
   if (decision.stage_by_stage) {
     contract_scratch(bodies, decision.scratch, storage_machine(r.machines).max_row_scratch());
     std::vector<Buffer> dense = f.results;
     std::erase_if(dense, [&](const Buffer& b) { return !layout_of(layouts, b).is_dense(); });
-    with_scratch = share_memory(bodies, decision.scratch, dense);
+    results_with_scratch = share_memory(bodies, decision.scratch, dense);
   }
 
   ScheduledFunction result;
@@ -265,7 +265,7 @@ ScheduledFunction schedule(ScheduleRequest r) {
     verify_after("tensorize", variant);
   }
   for (size_t k = 0; k < f.params.size(); ++k) r.layouts[k] = layouts[f.params[k]];
-  if (with_scratch.empty()) result.in_place = in_place_pairs(r, r.layouts);
+  if (results_with_scratch.empty()) result.in_place = in_place_pairs(r, r.layouts);
   return result;
 }
 

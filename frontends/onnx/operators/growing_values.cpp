@@ -155,7 +155,7 @@ bool GrowingValues::learn(size_t value, const relay::TensorType& before, const r
       const bool is_kept = parts_.keeps_size(value, d) && !n_.bound_of(parts_.inputs[value]);
       if (is_kept && !provably_different(before.shape[d], after.shape[d])) continue;
       const Dim step = after.shape[d] - before.shape[d];
-      changes_.push_back({value, d, is_of_iteration({step}) ? std::nullopt : std::optional(step)});
+      changes_.push_back({value, d, is_of_iteration(step) ? std::nullopt : std::optional(step)});
       is_new = true;
     }
   }
@@ -172,7 +172,7 @@ bool GrowingValues::extend(Change& change, const Dim& before, const Dim& after) 
   change.step.reset();
   std::map<std::string, Dim> largest = builder_.largest_sizes(first_symbol_);
   for (const Symbol& s : before.symbols()) largest.erase(s.name);
-  auto found = size_growth(after, before, largest, [&](const Dim& d) { return is_of_iteration({d}); });
+  auto found = size_growth(after, before, largest, [&](const Dim& d) { return is_of_iteration(d); });
   if (found && change.growth) {
     found->increment = max(found->increment, change.growth->increment);
     found->least = max(found->least, change.growth->least);
@@ -190,9 +190,7 @@ bool GrowingValues::extend(Change& change, const Dim& before, const Dim& after) 
   return true;
 }
 
-bool GrowingValues::is_of_iteration(const Shape& shape) const {
-  return std::ranges::any_of(shape, [&](const Dim& d) { return builder_.has_new_symbol(d, first_symbol_); });
-}
+bool GrowingValues::is_of_iteration(const Dim& size) const { return builder_.has_new_symbol(size, first_symbol_); }
 
 // ---- after the loop
 

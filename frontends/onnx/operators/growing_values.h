@@ -59,8 +59,6 @@ class GrowingValues {
   Values after_loop(const Values& carried, bool runs_all);
 
   size_t carried_count() const { return parts_.initial.size() + lengths_.size(); }
-  // Whether a size of the shape is defined within an iteration only.
-  bool is_of_iteration(const Shape&) const;
 
  private:
   static constexpr int max_searches = 6;  // for the bound of one change
@@ -93,6 +91,7 @@ class GrowingValues {
   size_t length_of(const Change&, const Dim& first, const Dim& most);
   Change* change_of(size_t value, size_t axis);
   bool learn(size_t value, const relay::TensorType& before, const relay::TensorType& after);
+  bool is_of_iteration(const Dim& size) const;  // whether it is defined within an iteration only
   bool extend(Change&, const Dim& before, const Dim& after);
   Dim defined(const Value& length, const Dim& most, const std::string& name);
   Value in_use(const Value& buffer, size_t axis, const Dim& length);

@@ -103,8 +103,8 @@ class LoopFunction {
     return length_of_count_;
   }
 
-  // The slice. A size that an iteration computes must be declared, and is checked.
-  Value with_size_of_all_iterations(const ScanOutput& out) {
+  // The slice, with the declared numbers in place of sizes that each iteration computes. They are checked at run time.
+  Value fixed_size_slice(const ScanOutput& out) {
     Shape shape = out.slice.type.shape;
     bool is_declared = true;
     for (size_t k = 0; k < shape.size(); ++k) {
@@ -125,7 +125,7 @@ class LoopFunction {
   // Makes scan outputs carried values in which an iteration replaces a slice.
   void write_slices(Iteration& iteration) {
     for (const ScanOutput& out : iteration.scanned) {
-      const Value slice = with_size_of_all_iterations(out);
+      const Value slice = fixed_size_slice(out);
       if (n_.failed()) return;
       const std::optional<Dim> most = length(out);
       n_.check(most.has_value(), DiagnosticId::dynamic_shape,
