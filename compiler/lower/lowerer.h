@@ -18,6 +18,7 @@
 #include "relay/tail_recursion.h"
 #include "tensor/element_expressions.h"
 #include "tensor/simplify.h"
+#include "tensor/visit.h"
 
 namespace dlcc::lower {
 
