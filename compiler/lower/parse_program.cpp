@@ -380,7 +380,7 @@ void ProgramParser::kernel_signature() {
   has_body_.push_back(false);
 }
 
-// The first body replaces the signature; further ones are for other code levels.
+// The first body replaces the signature; further ones are for other CPU levels.
 void ProgramParser::kernel_body() {
   const Token where = peek();
   tensor::Kernel k = in_own_scope([&] { return kernel(); });

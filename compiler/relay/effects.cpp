@@ -206,7 +206,7 @@ Effects EffectAnalysis::of(const Operation& op) {
                    for (const Clause& c : o.clauses) all = all | of(*c.body);
                    return all;
                  },
-                 [](const RefCreate&) { return Effects{.reads_refs = true}; },  // two new references are not one
+                 [](const RefCreate&) { return Effects{.reads_refs = true}; },  // each reference is a new one
                  [](const RefRead&) { return Effects{.reads_refs = true}; },
                  [](const RefWrite&) { return Effects{.writes_refs = true}; },
                  [](const MatchCast&) { return Effects{.may_fail = true}; },

@@ -1,4 +1,5 @@
-// Types as arguments of generic functions and data types: which ones a use has, and what is left when they are put in.
+// The type arguments of generic functions and data types, and the sizes of a callee's symbols: found from a use, and
+// substituted.
 #pragma once
 
 #include <map>

@@ -1,4 +1,5 @@
-// vision.non_max_suppression_per_class: selects boxes by descending score, and drops a box that overlaps a selected one too much.
+// vision.non_max_suppression_per_class: selects boxes by descending score, and drops a box that overlaps a selected one
+// too much.
 #include "relay/op_support/shape_operands.h"
 #include "relay/op_support/sorting.h"
 
