@@ -29,7 +29,7 @@ nlohmann::json latency_json(const Profile& p, int64_t macs) {
           {"gflops", 2e-9 * static_cast<double>(macs) / p.quantile(0.5)}};
 }
 
-// Quantiles of the latency in milliseconds, or in microseconds if the median is below 100 us, and the rate.
+// The quantiles of the latency, in microseconds if the median is below 100 us, else in milliseconds, and the rate.
 std::string latency_text(const Profile& p, int64_t macs) {
   const double median = p.quantile(0.5);
   const bool is_short = median < 1e-4;

@@ -80,7 +80,7 @@ class Lowerer {
   // A scalar that has the value of the expression, which is simplified under the known ranges of scalars.
   tensor::Expr compute(const std::string& name, const tensor::Expr&, Region&);
   tensor::Expr with_known(const tensor::Expr&) const;  // without minima and maxima whose result is known
-  // The definitions of scalars that steps compute, and of the scalars in these, in their places.
+  // The expression with the definition of each scalar that a step computes in its place, definitions included.
   tensor::Expr with_definitions(const tensor::Expr&) const;
   void assume(const tensor::Expr& condition);  // adds a condition that holds in the current region
   bool is_known(const tensor::Expr& condition) const;

@@ -117,7 +117,7 @@ void EffectAnalysis::find_local_functions(const Block& block) {
     const Function& f = *made->function;
     Effects found = anything;
     if (Uses(f.body)[b.var] == 0 || terminates(f, b.var)) {
-      local_functions_[b.var->id] = {};  // of the recursive call
+      local_functions_[b.var->id] = {};  // the recursive call adds no effect
       found = of(f.body);
     }
     local_functions_[b.var->id] = found;
