@@ -13,7 +13,7 @@ namespace dlcc {
 
 namespace {
 
-constexpr size_t min_stack = size_t{8} << 20;
+constexpr size_t min_stack = size_t{8} << 20;  // bytes: what Linux gives a main thread by default
 
 // Half of the memory, but at most a quarter of the address space if that is limited; in bytes.
 size_t largest_stack() {
