@@ -107,7 +107,6 @@ ValueId ProgramParser::value_id() {
   return std::stoi(t.text);
 }
 
-// The note at the end of a line, without its quotes if it is 'quoted'; empty if there is none.
 std::string ProgramParser::note() {
   if (peek().kind != Token::Kind::note) return "";
   std::string text = take().text;
