@@ -29,7 +29,7 @@ nlohmann::json latency_json(const Profile& p, int64_t macs) {
           {"gflops", 2e-9 * static_cast<double>(macs) / p.quantile(0.5)}};
 }
 
-// In milliseconds, or in microseconds if the median is a short time.
+// The quantiles of the latency, in microseconds if the median is below 100 us, else in milliseconds, and the rate.
 std::string latency_text(const Profile& p, int64_t macs) {
   const double median = p.quantile(0.5);
   const bool is_short = median < 1e-4;
@@ -40,13 +40,14 @@ std::string latency_text(const Profile& p, int64_t macs) {
                      time(0), time(0.5), time(0.95), time(1), 2e-9 * static_cast<double>(macs) / median);
 }
 
-// The measured sizes: {"n": 8}, and "n=8: ", or "" without any.
+// The measured sizes as JSON: {"n": 8}.
 nlohmann::json sizes_json(const emit::Interface& interface) {
   nlohmann::json sizes = nlohmann::json::object();
   for (const emit::DimInterface& d : interface.dims) sizes[d.name] = d.typical;
   return sizes;
 }
 
+// The measured sizes as the beginning of a line: "n=8: "; "" without any.
 std::string sizes_text(const emit::Interface& interface) {
   std::string text;
   for (const emit::DimInterface& d : interface.dims)

@@ -170,7 +170,7 @@ class Parser {
 
   CommandLine& line_;
   CLI::App app_;
-  std::vector<CLI::Option*> parsed_;  // as line_.options_
+  std::vector<CLI::Option*> parsed_;  // in the order of line_.options_
   std::vector<std::string> words_;    // the positional arguments
 };
 

@@ -10,7 +10,7 @@
 namespace dlcc::driver {
 namespace {
 
-constexpr size_t column = 30, line_width = 100;  // of explanations, and of a line, in characters
+constexpr size_t column = 30, line_width = 100;  // where explanations begin, and a line's width; characters
 
 constexpr std::pair<Group, const char*> headings[] = {{Group::general, "Options"},   {Group::output, "Output"},
                                                       {Group::model, "Model"},       {Group::code, "Code"},

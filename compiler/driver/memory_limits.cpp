@@ -22,7 +22,7 @@ Store store_bytes(std::optional<int64_t>& variable) {
     const auto [end, error] = std::from_chars(value.data(), last, number);
     const std::string_view unit(end, static_cast<size_t>(last - end));
     const int shift = unit.empty() ? 0 : unit == "K" ? 10 : unit == "M" ? 20 : -1;
-    constexpr int64_t largest = int64_t{1} << 40;
+    constexpr int64_t largest = int64_t{1} << 40;  // 2^40 MiB, in bytes, fit int64
     if (error != std::errc() || number < 0 || number > largest || shift < 0)
       return {fmt::format("expected a number of bytes such as 65536, 64K or 1M, found '{}'", value)};
     variable = number << shift;

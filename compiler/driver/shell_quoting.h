@@ -1,3 +1,4 @@
+// Quotes text for commands of a shell.
 #pragma once
 
 #include <string>

@@ -9,9 +9,9 @@ namespace dlcc::emit {
 
 namespace {
 
-// The functions of every program. Floats agree within a part of the number, a few units in the last place of the
-// narrow types, and 1e-4 of the largest number of the output: fast convolutions have an error that does not shrink with
-// the element.
+// The C functions of every program. Two floats agree if they differ by at most the sum of a part of the expected
+// number, which is a few units in the last place of float16 and bfloat16, and 1e-4 of the largest number of the output:
+// the error of Winograd convolutions does not shrink with the element.
 constexpr const char* functions = R"c(
 #ifndef DLCC_SELFTEST_PRINT
 #include <stdio.h>

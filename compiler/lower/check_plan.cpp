@@ -72,8 +72,8 @@ class PlanChecker : ValueAddresses {
     for_each_function_call(function_.body, [&](const Call& call) { number_call(call); });
     if (plan_.workspaces.size() != calls_.size())
       fail("the plan has {} workspaces for {} calls of functions", plan_.workspaces.size(), calls_.size());
-    ByteOwners memory;                             // without inputs and constants, which always hold their own bytes
-    if (!execute(function_.body, memory)) return;  // the run ends in a step
+    ByteOwners memory;                             // inputs and constants always hold their own bytes
+    if (!execute(function_.body, memory)) return;  // a step ends the run
     for (ValueId v : function_.outputs) {
       if (base_of(v).storage != Storage::output)
         fail("{} is an output of the program but is not stored in one", label(v));
@@ -107,7 +107,7 @@ class PlanChecker : ValueAddresses {
          found ? label(*found) : "no defined value");
   }
 
-  // False if the run ends in a step, at the sizes at which the program is interpreted.
+  // False if a step ends the run at the sizes at which the program is interpreted.
   bool execute(const Region& region, ByteOwners& memory) {
     return std::ranges::all_of(region.steps, [&](const Step& step) {
       if (const auto* branch = std::get_if<std::shared_ptr<Branch>>(&step)) return execute(**branch, memory);

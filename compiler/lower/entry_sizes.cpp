@@ -63,7 +63,7 @@ class EntrySizesBuilder {
     check_size(largest_(product(shape)), size, tensor::max_elements);
     if (program_.largest_object == INT64_MAX) return;
     check_size(size.bytes, size, program_.largest_object);
-    for (const Dim& d : shape) check_size(largest_(d), size, program_.largest_object);  // loops count to it
+    for (const Dim& d : shape) check_size(largest_(d), size, program_.largest_object);  // loops count to the sizes
   }
 
   // The size is at most `limit` if the value is used.

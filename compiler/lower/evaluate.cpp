@@ -106,7 +106,7 @@ class Evaluator {
       if (status != tensor::Status::ok || !holds(loop.condition)) return status;
       status = run(loop.body);
       if (status != tensor::Status::ok) return status;
-      std::vector<Constant> next;  // all are computed before any changes
+      std::vector<Constant> next;  // all values are computed before a variable changes
       for (const Loop::Carried& c : loop.carried) next.push_back(scalar(c.next));
       for (size_t k = 0; k < next.size(); ++k) define(loop.carried[k].var, std::move(next[k]));
     }

@@ -294,7 +294,7 @@ Lowerer::Operand Lowerer::define_sizes(const Binding& b, const relay::DefineSize
     const Dim most = bound_where_checked(largest_size(program_, bound), state_.checked);
     const tensor::Var size = add_data_size(x.symbols[k], most);
     region.steps.push_back(Read{size, value(sizes, region, b.location), static_cast<int64_t>(k)});
-    ranges_.erase(size);  // until it is checked
+    ranges_.erase(size);  // the range holds after the checks only
     require(tensor::Expr(0) <= size, tensor::Status::dimension_out_of_range, region);
     require(size <= tensor::Expr(most), tensor::Status::capacity_exceeded, region);
     ranges_[size] = {0, most.upper_bound().value_or(tensor::max_elements)};

@@ -260,7 +260,7 @@ Lowerer::Operand Lowerer::call_kernel(const Binding& b, const TensorCall& call, 
     invoke.scalars.push_back(tensor::Expr(state_.direction.backward));
     state_.direction.is_used = true;
   }
-  for (size_t k = invoke.scalars.size(); k < kernel.scalars.size(); ++k)  // its symbols
+  for (size_t k = invoke.scalars.size(); k < kernel.scalars.size(); ++k)  // the kernel's symbols
     invoke.scalars.push_back(kernel.scalars[k]);
   const size_t arguments = call.operands.size();
   for (size_t k = 0; k < arguments; ++k)
@@ -291,7 +291,7 @@ void Lowerer::note_concatenation(const TensorCall& call, const Invoke& invoke) {
   // The checker of plans requires that the slices that a loop writes are all of a base.
   if (std::ranges::any_of(invoke.operands, [&](ValueId v) { return state_.defined_by_slices.contains(base_of(v)); }))
     return;
-  // A part of negative size is required later than an earlier part is stored.
+  // An earlier operand would be stored in the result before the check of a later operand's negative size ends the run.
   auto is_negative = [&](const tensor::Buffer& b) { return may_be_negative(program_, b->shape); };
   if (std::ranges::any_of(f.params, is_negative) || is_negative(f.results[0])) return;
   std::vector<Layout> layouts = call.layouts;

@@ -10,7 +10,7 @@ namespace dlcc::lower {
 
 namespace {
 
-// What a comparison of integers states to be at least 0: b - a for a <= b. Null for any other condition.
+// The expression that a comparison of integers states to be at least 0: b - a for a <= b. Null for any other condition.
 tensor::Expr nonnegative_part(const tensor::Expr& condition) {
   const auto* x = tensor::as<tensor::Binary>(condition);
   if (!x || x->a.type() != dtype::i64) return {};
@@ -45,8 +45,8 @@ tensor::Expr Lowerer::with_definitions(const tensor::Expr& e) const {
   return tensor::substitute(tensor::substitute(e, definitions_), definitions_);
 }
 
-// A difference from what a known condition states, such as n - 1 - i from i < n, is known by its range. Ranges exist
-// only without overflow.
+// An expression is at least 0 by its range, or because it is at least as large as an expression that a known condition
+// states to be at least 0, such as n - 1 - i for i < n. An expression that may overflow has no range.
 bool Lowerer::is_nonnegative(const tensor::Expr& e) const {
   const tensor::Expr whole = tensor::simplify(with_definitions(e), ranges_);
   const auto range = tensor::range_of(whole, ranges_);

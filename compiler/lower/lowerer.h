@@ -1,6 +1,7 @@
 // The state of lowering one module. Its members are defined in the files that lower blocks and values (lower.cpp),
-// calls of tensor functions (lower_calls.cpp), calls of global functions (lower_functions.cpp), and branches, local
-// functions and loops (lower_control.cpp).
+// calls of tensor functions (lower_calls.cpp), calls of global functions (lower_functions.cpp), branches, local
+// functions and loops (lower_control.cpp), scalars (lower_scalars.cpp), and elements of small tensors
+// (lower_elements.cpp).
 #pragma once
 
 #include <functional>
@@ -80,11 +81,11 @@ class Lowerer {
   // A scalar that has the value of the expression, which is simplified under the known ranges of scalars.
   tensor::Expr compute(const std::string& name, const tensor::Expr&, Region&);
   tensor::Expr with_known(const tensor::Expr&) const;  // without minima and maxima whose result is known
-  // The definitions of scalars that steps compute, and of the scalars in these, in their places.
+  // The expression with the definition of each scalar that a step computes in its place, definitions included.
   tensor::Expr with_definitions(const tensor::Expr&) const;
   void assume(const tensor::Expr& condition);  // adds a condition that holds in the current region
   bool is_known(const tensor::Expr& condition) const;
-  bool is_nonnegative(const tensor::Expr&) const;                  // known to be; int64
+  bool is_nonnegative(const tensor::Expr&) const;                  // whether an int64 is known to be at least 0
   tensor::Expr unknown_part(const tensor::Expr& condition) const;  // the conjuncts that are not known to hold
   // Ends the run with the status unless the condition holds. Conjuncts that are known to hold are not tested. A
   // condition on sizes alone, outside of control flow, becomes a requirement of the program.
@@ -172,7 +173,7 @@ class Lowerer {
   void slice_operands(const relay::Binding&, TensorCall&, Region&);
   // Calls the kernel of a tensor function; `result` is where its only result is stored, or -1 for new temporaries.
   Operand call_kernel(const relay::Binding&, const TensorCall&, Region&, ValueId result = -1);
-  ValueId in_memory(const TensorCall&, size_t operand, Region&, const SourceLocation&);  // unpacked
+  ValueId in_memory(const TensorCall&, size_t operand, Region&, const SourceLocation&);  // a constant is not packed
   tensor::Expr in_program(const tensor::Expr&, const TensorCall&) const;
   // A view of this type that begins at the element `first` of the source.
   ValueId view_of(ValueId source, const std::string& name, DType, const Shape&, int64_t first);

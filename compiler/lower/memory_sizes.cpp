@@ -14,8 +14,8 @@ using Dims = std::vector<Dim>;
 
 bool contains(const Dims& list, const Dim& d) { return std::ranges::count(list, d) > 0; }
 
-// Whether a is at most b because they differ by a number: a general proof takes long, and there are many pairs of
-// checks.
+// Whether b - a is a number of at least 0. A general proof that a is at most b would take long, and there are many
+// pairs of checks.
 bool is_at_most(const Dim& a, const Dim& b) {
   const auto difference = (b - a).constant();
   return difference && *difference >= 0;

@@ -32,7 +32,7 @@ struct MemorySize {
   bool operator==(const MemorySize&) const = default;
 };
 
-// Whether the one is proved to be at most the other at all sizes.
+// Whether the first is proved to be at most the second at all sizes.
 bool provably_le(const MemorySize&, const MemorySize&);
 
 class MemorySizes {
@@ -40,8 +40,8 @@ class MemorySizes {
   // `function`: the program or one of its functions. Both must outlive this object, and the values must not change.
   MemorySizes(const Program&, const Function&);
 
-  // The memory of the value, for the largest data-dependent sizes. Its checks may be negative: sizes that are checked
-  // before all uses of the value, and its own ones.
+  // The memory of the value, for the largest data-dependent sizes. Its `checks` are the sizes that may be negative
+  // among those that are checked before all uses of the value, and among the value's own sizes.
   MemorySize operator()(ValueId) const;
   // Whether the value may be used at these values of all symbols.
   bool is_used(ValueId, const std::map<std::string, int64_t>& symbols) const;

@@ -91,7 +91,7 @@ class Search {
   // Sorts items by the number of failures that they caused, the load of their largest clique, their length and their
   // area. In odd attempts the load comes last.
   void rank_items(int64_t attempt) {
-    constexpr double spread = 0.03;
+    constexpr double spread = 0.03;  // random numbers lengthen an item by up to this share, which breaks ties
     SplitMix random{static_cast<uint64_t>(attempt)};
     std::vector<std::array<double, 4>> keys(n_);
     for (int i = 0; i < n_; ++i) {

@@ -107,7 +107,6 @@ ValueId ProgramParser::value_id() {
   return std::stoi(t.text);
 }
 
-// The note at the end of a line, without its quotes if it is 'quoted'; empty if there is none.
 std::string ProgramParser::note() {
   if (peek().kind != Token::Kind::note) return "";
   std::string text = take().text;
@@ -380,7 +379,7 @@ void ProgramParser::kernel_signature() {
   has_body_.push_back(false);
 }
 
-// The first body replaces the signature; further ones are for other code levels.
+// The first body replaces the signature; further ones are for other CPU levels.
 void ProgramParser::kernel_body() {
   const Token where = peek();
   tensor::Kernel k = in_own_scope([&] { return kernel(); });

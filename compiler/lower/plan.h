@@ -30,7 +30,7 @@ struct StackedBlock {
 
 // The memory of the program's own steps, or of a function.
 struct FunctionPlan {
-  // Bytes, by value id; -1 for unused temporaries and other values, and when stacked.
+  // Bytes, by value id; -1 for unused temporaries, for values that are not temporaries, and when stacked.
   std::vector<int64_t> offsets = {};
   int64_t arena_bytes = 0;                              // 0 when stacked
   int64_t arena_alignment = tensor::storage_alignment;  // bytes

@@ -156,7 +156,7 @@ struct Loop {
 // A kernel in the code of every CPU level. The variants have equal parameters. Calls with equal kernels share one.
 struct KernelVariants {
   std::string name;
-  std::vector<tensor::Kernel> variants;  // one per code level of the target, in its order
+  std::vector<tensor::Kernel> variants;  // one per CPU level of the target, in its order
 };
 
 // A data-dependent size: at least 0 and at most `most`, which depends only on sizes that are known before the run.

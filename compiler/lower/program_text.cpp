@@ -234,7 +234,7 @@ class Printer {
     for (ValueId v : call.operands) operands.push_back(fmt::format("%{}", v));
     for (const tensor::Expr& e : call.scalars) operands.push_back(names_.expr(e));
     std::string text = fmt::format("{}({})", tensor::quoted_name(kernels_.at(call.kernel)), fmt::join(operands, ", "));
-    auto operand = [&](int k) {  // by its value if no other operand has that
+    auto operand = [&](int k) {  // its value, or its number where several operands have one value
       const bool once = std::ranges::count(call.operands, call.operands.at(k)) == 1;
       return once ? operands[k] : fmt::format("operand {}", k);
     };

@@ -107,7 +107,7 @@ namespace {
 // requirements.
 void add_possible_sizes(const Program& program, std::vector<Sizes>& samples) {
   constexpr std::array<int64_t, 12> elements = {2, 1, 3, -1, 4, 0, 6, 8, 5, 12, 16, -2};
-  constexpr size_t tries = 64, most = 4;
+  constexpr size_t tries = 64, most = 4;  // choices of elements that are tried, and samples that are added
   const std::vector<Sizes> given(samples.begin(), samples.begin() + 2);
   const AdmittedSizes admitted(program);
   size_t found = 0, draw = 0;

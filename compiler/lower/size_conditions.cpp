@@ -9,8 +9,8 @@ using tensor::Expr;
 
 namespace {
 
-// int64 arithmetic does not wrap if the sum of the magnitudes of its terms is less, also if rounding makes the sum a
-// little smaller than it is.
+// int64 arithmetic does not wrap if the sum of the magnitudes of its terms is at most this number. The sum is computed
+// in float64, whose rounding may make it a little too small.
 constexpr double largest_magnitude = 4611686018427387904.0;  // 2^62
 
 // An upper bound, in float64, of the absolute values of a dim and of its parts.

@@ -8,11 +8,11 @@
 
 namespace dlcc::lower {
 
-// Hold together only if int64 represents the size and its parts. Each part, such as h * h in h * h - 6 * h + 9, must
-// have a magnitude of at most 2^62, also where the size itself is small.
+// Conditions that all hold only if int64 represents the size and its parts. Each part, such as h * h in
+// h * h - 6 * h + 9, must have a magnitude of at most 2^62, also where the size itself is small.
 std::vector<tensor::Expr> conditions_without_wrapping(const Dim&);
 
-// Hold together only if the size is at most `limit`; for a size that is, they hold unless a part of it is too large.
+// Conditions that all hold only if the size is at most `limit`, and then unless a part of the size is too large.
 std::vector<tensor::Expr> conditions_of_small_size(const Dim&, int64_t limit);
 
 // The same for a size in [0, 2^40].

@@ -252,7 +252,7 @@ class Verifier {
   }
 
   const Program& program_;
-  const Function* function_ = &program_;  // that is checked
+  const Function* function_ = &program_;  // the one that is checked
   Diagnostics& diagnostics_;
   Scope defined_;
 };

@@ -57,8 +57,9 @@ class Compiler {
   // Makes plan() use these tuning records instead of those that the options name.
   void use(TuningRecords records) { tuning_ = std::move(records); }
 
-  // Imports and runs all default passes; imports and runs the passes up to fusion, before layouts are assigned.
+  // Imports the model and runs all default passes.
   std::optional<relay::Module> optimize();
+  // Imports the model and runs the passes up to fusion, before layouts are assigned.
   std::optional<relay::Module> import_and_fuse();
 
   // Runs the default passes on an imported module.

@@ -81,7 +81,7 @@ std::string provenance(const CompileOptions& o, const targets::Target& target, u
 // "shape[0]" for a size that is an element of an input; else the expression, or size(...) of the elements in it if it
 // is long.
 std::string text_of(const lower::Program& program, const Symbol& size) {
-  constexpr size_t longest = 60;
+  constexpr size_t longest = 60;  // characters of an expression
   std::vector<std::string> elements;
   for (const lower::Step& step : program.entry.steps) {
     const auto* compute = std::get_if<lower::Compute>(&step);

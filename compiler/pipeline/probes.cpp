@@ -56,6 +56,7 @@ ProbeModel compile_probe(const std::string& name, Constant input, const Buffer& 
 }  // namespace
 
 ProbeModel arithmetic_probe(const targets::Target& target, int threads) {
+  // Rows of `x`: initial values of accumulators; the last two are the factor and the addend of every multiply-add.
   constexpr int64_t rows = 32, scale = rows - 2, offset = rows - 1, multiply_adds = 1 << 23;
   Buffer x = make_buffer("x", dtype::f32, {rows, row_length}),
          y = make_buffer("y", dtype::f32, {threads, rows, row_length});
@@ -84,7 +85,7 @@ ProbeModel arithmetic_probe(const targets::Target& target, int threads) {
 }
 
 ProbeModel reading_probe(const targets::Target& target, int64_t bytes, int threads) {
-  constexpr int64_t rows = 8;
+  constexpr int64_t rows = 8;  // independent accumulators, each a vector
   int64_t blocks = std::max<int64_t>(bytes / (threads * rows * row_length * 4), 1),
           elements = blocks * rows * row_length;
   Buffer x = make_buffer("x", dtype::f32, {threads, elements}),

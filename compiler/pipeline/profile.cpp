@@ -34,6 +34,7 @@ std::string utc_now() {
   return {text, std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts)};
 }
 
+// In bytes; 2 MiB where the system does not tell the size.
 int64_t second_level_cache() {
   long bytes = sysconf(_SC_LEVEL2_CACHE_SIZE);
   return bytes > 0 ? bytes : int64_t{2} << 20;

@@ -17,7 +17,7 @@ namespace dlcc {
 std::vector<std::string> graph_passes();
 std::vector<std::string> storage_passes();
 
-// Options for the time between passes.
+// What happens between passes: the module is printed or verified, or the work ends.
 struct PassRunOptions {
   std::set<std::string> dump_after;      // passes after which the module is printed to stderr; "all": after each
   std::string stop_after;                // pass after which the module is printed to stdout and the work ends

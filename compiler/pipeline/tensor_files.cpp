@@ -248,7 +248,7 @@ bool fits(const std::vector<Constant>& inputs, const emit::Interface& interface,
 
 Constant random_tensor(const emit::TensorInterface& t, uint64_t seed) {
   uint64_t state = seed * 0x9E3779B97F4A7C15u + 1;
-  auto uniform = [&] {  // xorshift, in (0, 1)
+  auto uniform = [&] {  // in (0, 1); Marsaglia, "Xorshift RNGs", 2003
     state ^= state << 13, state ^= state >> 7, state ^= state << 17;
     return (static_cast<double>(state >> 11) + 0.5) / 9007199254740992.0;
   };

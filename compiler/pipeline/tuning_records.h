@@ -29,7 +29,7 @@ struct TuningRecord {
 };
 
 struct TuningRecords {
-  std::string dlcc = version;  // that measured; records of another version do not apply and are not read
+  std::string dlcc = version;  // the version that measured; records of another one are not read
   std::map<TuningKey, TuningRecord> records;
 
   void add(const TuningRecords& newer);  // replaces records of equal keys

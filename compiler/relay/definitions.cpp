@@ -62,7 +62,7 @@ const tensor::CompiledKernel& Definitions::of(const Operator& op, const Call& ca
       return var && !is_static((*var)->type);
     });
     Attrs attrs = sizes ? sizes->apply(call.attrs) : call.attrs;
-    if (sizes && has_symbols(attrs)) throw Stopped{tensor::Status::dimension_out_of_range};  // of more than 63 bits
+    if (sizes && has_symbols(attrs)) throw Stopped{tensor::Status::dimension_out_of_range};  // a size exceeds int64
     if (symbolic || sizes_matter || !is_static(result)) attrs = resolved_attributes(op, attrs, applied.types);
     args.resize(applied.types.size());
     applied.definition.emplace(op.compute(attrs, applied.types), precision_);

@@ -26,7 +26,7 @@ class Definitions {
                                    const ActualSizes* sizes);
 
  private:
-  struct Applied {  // a call of an operator, with the types of its last operands
+  struct Applied {  // the definition of a call for operands of these types
     Operands types;
     std::optional<tensor::CompiledKernel> definition;
   };

@@ -117,7 +117,7 @@ void EffectAnalysis::find_local_functions(const Block& block) {
     const Function& f = *made->function;
     Effects found = anything;
     if (Uses(f.body)[b.var] == 0 || terminates(f, b.var)) {
-      local_functions_[b.var->id] = {};  // of the recursive call
+      local_functions_[b.var->id] = {};  // the recursive call adds no effect
       found = of(f.body);
     }
     local_functions_[b.var->id] = found;
@@ -206,7 +206,7 @@ Effects EffectAnalysis::of(const Operation& op) {
                    for (const Clause& c : o.clauses) all = all | of(*c.body);
                    return all;
                  },
-                 [](const RefCreate&) { return Effects{.reads_refs = true}; },  // two new references are not one
+                 [](const RefCreate&) { return Effects{.reads_refs = true}; },  // each reference is a new one
                  [](const RefRead&) { return Effects{.reads_refs = true}; },
                  [](const RefWrite&) { return Effects{.writes_refs = true}; },
                  [](const MatchCast&) { return Effects{.may_fail = true}; },

@@ -21,8 +21,8 @@ bool Inference::run() {
   }
   for (const std::string& name : callees_first(module_)) infer_global(name);
   infer_waiting_instances();
-  // A function without name has the unknown values of an incomplete module, whose types nothing tells. After an error,
-  // open relations are its consequences.
+  // The parameters of a function with an empty name are the undefined names of an incomplete module. Nothing determines
+  // their types, so that relations stay open; relations also stay open as consequences of errors.
   const bool is_complete = !module_.functions.contains("");
   if (is_complete && !diagnostics_.has_errors()) report_open_relations();
   if (!is_complete || diagnostics_.has_errors()) return false;

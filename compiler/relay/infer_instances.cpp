@@ -104,7 +104,8 @@ bool Inference::is_copy_of_template(const Var& var) const {
   return false;
 }
 
-// A function that depends on none that is yet to be inferred has all the types that its own text gives it.
+// Infers a function after its callees. If all of these are complete, only uses can fill the holes that remain: the
+// function becomes a template.
 void Inference::infer_global(const std::string& name) {
   Function& function = module_.functions.at(name);
   const std::vector<std::string> callees = globals_in(function.body);
@@ -274,7 +275,7 @@ void Inference::infer_instance(Instance& instance) {
 // ---- the end --------------------------------------------------------------------------------------------------------
 
 // A function that has a use is replaced by its instances, and the relations of its first inference need no solution.
-// Uses are in functions that became templates later, or in none.
+// Templates are visited from the last to the first, because a template is used in later ones or outside of templates.
 void Inference::drop_unused() {
   for (auto t = templates_.rbegin(); t != templates_.rend(); ++t) {
     Template& function = **t;

@@ -185,7 +185,7 @@ Type Inference::infer(Binding& binding, Alias& op) { return type_of(op.value, bi
 
 // ---- patterns, joins ------------------------------------------------------------------------------------------------
 
-// The value that a part of data has is of sizes that are not known: new ones for "?" in tensors and tuples of them.
+// The type of a value that a pattern takes out of data: a new symbol replaces each "?" in tensors and tuples of them.
 Type Inference::open_sizes(const Type& type) {
   const Type t = unifier_.shallow(type);
   if (as<TensorType>(t)) return open_symbols(t, [](const std::string& symbol) { return symbol == "?"; });
@@ -229,7 +229,7 @@ void Inference::bind_constructor(Pattern::Constructor& p, const Type& type, int 
     fail(DiagnosticId::undefined_value, location, fmt::format("there is no constructor {}", p.name));
     return;
   }
-  // A named size of the definition is a new one in each value.
+  // Each value has its own sizes in place of the symbols in the data type's definition.
   Type constructor = instantiate(
       *as<FunctionType>(open_symbols(relay::type_of(*known), [](const std::string& s) { return s != "?"; })));
   const FunctionType& f = *as<FunctionType>(constructor);

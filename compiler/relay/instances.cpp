@@ -1,4 +1,4 @@
-// Uses of functions that are inferred at each use, and what takes their place.
+// Finds the local functions that may be needed at several types, and replaces functions by their instances.
 #include "relay/instances.h"
 
 #include <utility>

@@ -21,7 +21,7 @@ struct Instance {
   Template* of;
   Atom name;              // GlobalRef or Var
   Function* function;     // in the module, or `local`
-  Boxed<Function> local;  // of a local function, until it takes its place at the end
+  Boxed<Function> local;  // an instance of a local function, before replace()
   int use_scope, scope;   // of the use, and of the instance's body
   SourceLocation use;     // where it is used
   bool is_settled = false, is_inferred = false;
@@ -65,7 +65,7 @@ int64_t count_operations(const Block&);  // at least 1; nested blocks included
 // can be needed at several types.
 std::set<int> shared_functions(const Function&);
 
-// What takes the place of functions that are inferred at each use.
+// The instances by which functions that are inferred at each use are replaced.
 struct InstanceReplacements {
   std::map<std::string, std::string> globals;       // names of instances to those that they have at the end
   std::map<int, Var> variables;                     // variables of instances to those that remain
@@ -74,7 +74,7 @@ struct InstanceReplacements {
 
 void replace(Block&, const InstanceReplacements&);
 
-// Puts other names in place of those of functions.
+// Replaces names of global functions.
 void rename_globals(Block&, const std::map<std::string, std::string>& names);
 
 }  // namespace dlcc::relay

@@ -64,7 +64,7 @@ class References {
 
  private:
   std::vector<std::weak_ptr<ValueNode>> all_;
-  size_t purge_at_ = 1024;
+  size_t purge_at_ = 1024;  // the number of references at which expired ones are removed
 };
 
 class Machine {

@@ -108,7 +108,9 @@ struct OperatorSpec {
   A defaults = {};
   std::vector<Field<A>> attributes;
   Names arguments;
-  bool variadic = false;  // the one argument is a tuple of any number of tensors; without a definition, several may be
+  // The one argument is a tuple of any number of tensors. An operator without a definition may have several such
+  // tuples.
+  bool variadic = false;
   // Attributes that may be given as operands after the arguments instead, all of them or none: `newshape` of reshape(x,
   // newshape). So one operator serves for static, symbolic and unknown shapes. Inference turns operands with known
   // values into attributes; for the others the type relation gives "?" for the sizes that depend on them.

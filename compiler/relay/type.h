@@ -3,8 +3,12 @@
 //   Tensor[(1, n), float32]   tensor of known rank; dimensions are Dims. Inference replaces the anonymous symbol "?" by
 //                             a new one in parameters and in the results of calls
 //   Tensor[s, b]              tensor of any shape s and element type b, variables of a generic function
-//   (T, U) tuple fn [A](T, U) -> V function, possibly generic List[T] instance of an algebraic data type ref(T) mutable
-//   reference A type variable _ a hole (unification variable) that inference fills
+//   (T, U)                    tuple
+//   fn [A](T, U) -> V         function, possibly generic
+//   List[T]                   instance of an algebraic data type
+//   ref(T)                    mutable reference
+//   A                         type variable
+//   _                         hole (unification variable) that inference fills
 #pragma once
 
 #include <functional>

@@ -1,4 +1,5 @@
-// Types as arguments of generic functions and data types: which ones a use has, and what is left when they are put in.
+// The type arguments of generic functions and data types, and the sizes of a callee's symbols: found from a use, and
+// substituted.
 #pragma once
 
 #include <map>
@@ -18,8 +19,8 @@ void find_type_arguments(const Type& generic, const Type& type, TypeArguments& a
 // The type with arguments in place of its variables. A variable without argument stays.
 Type with_arguments(const Type&, const TypeArguments&);
 
-// Adds the dimensions of a parameter's type with those of the argument's in their places. Parts that do not fit each
-// other are passed over, and "?", which accepts any size.
+// Adds a pair for each dimension of a parameter's type and the corresponding one of the argument's type. Parts that do
+// not fit each other are passed over, and "?", which accepts any size.
 void add_dim_pairs(const Type& param, const Type& argument, std::vector<DimPair>&);
 void add_dim_pairs(const Shape& param, const Shape& argument, std::vector<DimPair>&);
 

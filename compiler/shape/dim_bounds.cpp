@@ -17,6 +17,7 @@ using Term = Dim::Term;
 using Atom = std::shared_ptr<const DimAtom>;
 
 constexpr int64_t unbounded_low = INT64_MIN, unbounded_high = INT64_MAX;
+// Replacements that follow each other, and replacements that a search tries in all: they limit its time.
 constexpr int search_depth = 3;
 constexpr int search_steps = 200;
 

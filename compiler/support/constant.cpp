@@ -44,7 +44,7 @@ T read(std::span<const std::byte> bytes, int64_t index) {
   return value;
 }
 
-// The element of `width` bits, 2 or 4.
+// The bits of element `index` as an unsigned integer, where elements have `width` bits, 2 or 4.
 int sub_byte_integer(std::span<const std::byte> bytes, int64_t index, int width) {
   const int64_t per_byte = 8 / width;
   return std::to_integer<int>(bytes[index / per_byte]) >> index % per_byte * width & ((1 << width) - 1);

@@ -1,6 +1,5 @@
 // Tensors that are known at compile time: weights, folded values, test data. A constant is a reference to immutable,
-// dense, row-major data; copying a constant copies no data. The data may be in a mapped file (weights are never
-// represented in the IR).
+// dense, row-major data; copying a constant copies no data. The data may be in a mapped file of weights.
 #pragma once
 
 #include <cstdint>

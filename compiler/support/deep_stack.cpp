@@ -13,9 +13,9 @@ namespace dlcc {
 
 namespace {
 
-constexpr size_t min_stack = size_t{8} << 20;
+constexpr size_t min_stack = size_t{8} << 20;  // bytes: what Linux gives a main thread by default
 
-// In bytes: half of the memory, but at most a quarter of the address space if that is limited.
+// Half of the memory, but at most a quarter of the address space if that is limited; in bytes.
 size_t largest_stack() {
   const auto pages = static_cast<size_t>(std::max(sysconf(_SC_PHYS_PAGES), 1L));
   const auto page = static_cast<size_t>(std::max(sysconf(_SC_PAGESIZE), 4096L));
@@ -28,7 +28,7 @@ size_t largest_stack() {
 
 struct Work {
   const std::function<void()>& function;
-  sigset_t signals;  // that the caller blocks
+  sigset_t signals;  // the signals that the caller had blocked before
   std::exception_ptr exception;
 };
 

@@ -19,7 +19,7 @@ constexpr Registered registered[] = {
 // A line of a text, counted from 1, without its line break. Empty if the text has fewer lines, or if the line is too
 // long to quote.
 std::string_view line_of(std::string_view text, int number) {
-  constexpr size_t longest = 1 << 16;
+  constexpr size_t longest = 1 << 16;  // bytes
   for (int line = 1; line < number; ++line) {
     size_t end = text.find('\n');
     if (end == std::string_view::npos) return {};

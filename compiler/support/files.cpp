@@ -121,7 +121,7 @@ class PendingFile {
 // URL the command that downloads it. Empty if there is none.
 std::string remedy_for_missing_file(const std::string& path) {
   if (path.find("://") != path.npos) return fmt::format("download it first: curl -L -O {}", path);
-  constexpr size_t max_names = 10000;  // of a folder that are compared
+  constexpr size_t max_names = 10000;  // names of the folder to compare
   const std::filesystem::path wanted(path);
   std::vector<std::string> names;
   std::error_code error;  // an unreadable folder has no names
@@ -235,7 +235,7 @@ bool write_files(const std::vector<OutputFile>& files, Diagnostics& diagnostics)
     }
   }
   return all_succeed(pending, &PendingFile::commit, diagnostics,
-                     is_stream);  // for as long as the reader of a pipe takes
+                     is_stream);  // may wait for the reader of a pipe
 }
 
 bool can_write(const std::vector<std::string>& paths, Diagnostics& diagnostics) {

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::string_view magic("\x93NUMPY", 6);
 
-constexpr char record = '[';  // as the kind of elements: records with fields
+constexpr char record = '[';  // the kind of elements that are records with fields
 
 // The fields of a file's header.
 struct Header {

@@ -48,7 +48,7 @@ std::optional<std::vector<NamedArray>> read_npz(std::span<const std::byte> bytes
     diagnostics.error(DiagnosticId::malformed_tensor, location, "this is not an archive of arrays (.npz): " + why);
     return std::nullopt;
   };
-  constexpr uint64_t largest_ratio = 1100;  // of deflate, which turns 1032 zeros into one byte
+  constexpr uint64_t largest_ratio = 1100;  // deflate turns at most 1032 bytes into one
   if (bytes.empty()) return fail("it has no bytes");
   Source source(zip_source_buffer_create(bytes.data(), bytes.size(), 0, nullptr));
   Archive archive = open(source, ZIP_RDONLY | ZIP_CHECKCONS);
@@ -80,7 +80,7 @@ std::optional<std::vector<NamedArray>> read_npz(std::span<const std::byte> bytes
 }
 
 std::vector<std::byte> write_npz(const std::vector<NamedArray>& arrays) {
-  std::vector<std::vector<std::byte>> files;  // which the archive refers to until it is closed
+  std::vector<std::vector<std::byte>> files;  // the archive refers to them until it is closed
   files.reserve(arrays.size());
   Source target(zip_source_buffer_create(nullptr, 0, 0, nullptr));
   Archive archive = open(target, ZIP_CREATE | ZIP_TRUNCATE);
@@ -90,7 +90,7 @@ std::vector<std::byte> write_npz(const std::vector<NamedArray>& arrays) {
     zip_source_t* source = zip_source_buffer(archive.get(), file.data(), file.size(), 0);
     zip_int64_t index = zip_file_add(archive.get(), (array.name + ".npy").c_str(), source, ZIP_FL_ENC_UTF_8);
     DLCC_CHECK(index >= 0, "libzip cannot add '{}'", array.name);
-    constexpr zip_uint16_t january_1 = 1 << 5 | 1;  // of 1980, the first day of zip files
+    constexpr zip_uint16_t january_1 = 1 << 5 | 1;  // 1980-01-01, the earliest date of a zip file
     zip_file_set_dostime(archive.get(), static_cast<zip_uint64_t>(index), 0, january_1, 0);
     zip_set_file_compression(archive.get(), static_cast<zip_uint64_t>(index), ZIP_CM_STORE, 0);
   }

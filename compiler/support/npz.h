@@ -17,7 +17,7 @@ struct NamedArray {
   Constant value;
 };
 
-// Reads the arrays of an archive. Arrays that dlcc has no type for, such as strings, are left out with a remark, since a
+// Reads the arrays of an archive. Arrays of types that dlcc lacks, such as strings, are left out with a remark, since a
 // data set may have more than a model needs; entries other than .npy files are ignored. Reports malformed_tensor.
 std::optional<std::vector<NamedArray>> read_npz(std::span<const std::byte> bytes, const SourceLocation&, Diagnostics&);
 

@@ -93,7 +93,7 @@ class ModelMutator {
       static const std::vector<frontends::OnnxOperator> operators = frontends::onnx_operators();
       return any_of(operators).name;
     }
-    // Gives an output the name of an input.
+    // The text of such a field elsewhere, or of an input or output: an output may get the name of an input.
     const std::string source = draw(3) ? field->name() : draw(2) ? "input" : "output";
     if (field->type() != FieldDescriptor::TYPE_BYTES && texts_.contains(source)) return any_of(texts_[source]);
     if (text.empty() || draw(8) == 0) return draw(2) ? "" : "x";
@@ -132,7 +132,7 @@ class ModelMutator {
         std::string v = text_near(f, single ? a.GetString(m, f) : a.GetRepeatedString(m, f, k));
         return single ? a.SetString(&m, f, std::move(v)) : a.SetRepeatedString(&m, f, k, std::move(v));
       }
-      default:  // a message: without it, or what is in it changes when its own fields are chosen
+      default:  // a message is removed or stays: its fields are chosen on their own
         return single && draw(4) == 0 ? a.ClearField(&m, f) : void();
     }
   }

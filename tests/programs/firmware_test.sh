@@ -48,7 +48,7 @@ arm-none-eabi-gcc -std=c11 -O2 -Wall -Wextra -Werror -ffreestanding -mthumb -mcp
 timeout 120 make -s -o digits.elf CORE=cortex-m4 run < /dev/null > out 2>&1 && grep -q '^ok' out || fail "the self-test: $(cat out)"
 echo "self-test: $(cat out)"
 
-# A header alone, and both conventions for floats.
+# The header compiles alone, and the model runs with both calling conventions for floats.
 echo '#include "digits.h"' > alone.c
 arm-none-eabi-gcc -std=c99 -Wall -Wextra -pedantic -Werror -ffreestanding -mcpu=cortex-m4 -mthumb -I. -c alone.c -o alone.o
 make -s clean

@@ -40,7 +40,7 @@ status=0
 [ $status = 1 ] && [ "$(grep -c '^output .* element' out)" = 2 ] || fail "wrong results are not found: $status $(cat out)"
 echo "wrong results: $(head -1 out)"
 
-# Models whose program would not be enough, and a file that is not dlcc's.
+# No program is written for models with data-dependent sizes or a file of weights, or over a file that is not dlcc's.
 cp "$source/tests/programs/data_sizes.rly" data.rly
 for options in "data.rly -o data.o" "digits.onnx -o digits.o --weights external=w"; do
   status=0

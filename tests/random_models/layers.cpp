@@ -161,7 +161,7 @@ bool add_transposed_convolution(Graph& g) {
   return true;
 }
 
-// Labels of the axes of x, of some of them and new ones for y, and of some of all for the result.
+// The axes of y have labels of x and new ones; the axes of the result have some of the labels of both.
 bool add_einsum(Graph& g) {
   auto x = g.any([](const Value& v) {
     return v.rank() > 0 && v.rank() < 5 && v.count() > 0 && (v.type == dtype::f32 || v.type == dtype::f64) &&

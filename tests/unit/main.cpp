@@ -1,3 +1,4 @@
+// The main program of the unit tests.
 #define DOCTEST_CONFIG_IMPLEMENT
 #include <doctest/doctest.h>
 

@@ -189,7 +189,7 @@ TensorFunction define_affine_grid(const AffineGridAttrs& a, const Operands& in, 
   Tensor theta = d.input("theta", in[0].dtype, in[0].shape);
   const int axes = static_cast<int>(result.size()) - 2;
   const DType type = sampling_type(theta.type());
-  const int first = a.components_last ? 1 : 2;  // of the spatial axes
+  const int first = a.components_last ? 1 : 2;  // the first spatial axis
   const int component = a.components_last ? axes + 1 : 1;
   if (in.size() > 1) {
     Tensor sizes = d.input("target_shape", in[1].dtype, in[1].shape);

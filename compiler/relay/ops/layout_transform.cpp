@@ -31,7 +31,7 @@ Checked<Layout> parse(const char* attribute, const std::string& text) {
   std::string seen;
   int64_t block = 0;
   for (char c : text) {
-    constexpr int64_t most = 1 << 20;
+    constexpr int64_t most = 1 << 20;  // larger numbers are clamped, so that sizes do not overflow
     const bool is_axis = c >= 'A' && c <= 'Z', is_block = c >= 'a' && c <= 'z', is_digit = c >= '0' && c <= '9';
     const char axis = is_block ? static_cast<char>(c - 'a' + 'A') : c;
     const bool is_known = seen.find(axis) != std::string::npos;
@@ -126,7 +126,7 @@ TypeResult type_of_scheduled(const LayoutTransformAttrs& a, const Operands& in) 
   if (auto e = check_type(in[0], "data", types::movable)) return *e;
   Shape shape;
   int64_t size = 0;
-  constexpr int64_t most = int64_t{1} << 40;
+  constexpr int64_t most = int64_t{1} << 40;  // larger sizes are clamped: a tensor has at most 2^40 elements
   for (char c : a.dst_layout) {
     const bool is_digit = c >= '0' && c <= '9', is_axis = (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
     if (!is_digit && !(is_axis && size > 0))

@@ -1,4 +1,5 @@
-// vision.non_max_suppression_per_class: selects boxes by descending score, and drops a box that overlaps a selected one too much.
+// vision.non_max_suppression_per_class: selects boxes by descending score, and drops a box that overlaps a selected one
+// too much.
 #include "relay/op_support/shape_operands.h"
 #include "relay/op_support/sorting.h"
 
@@ -66,7 +67,7 @@ class Suppression {
     s.loops({scores_.extent(0), scores_.extent(1)}, [&](Index i) {
       const Expr batch = i[0], of_class = i[1];
       const Expr candidates = sorted_candidates(s, batch, of_class);
-      const Expr first = s.let("first", scalar(all));  // of the class in `selected`
+      const Expr first = s.let("first", scalar(all));  // where the boxes of the class begin in `selected`
       s.loop("k", candidates, [&](const Expr& k) {
         const Expr box = s.let("box", order_(k)), end = s.let("end", scalar(all));
         s.if_then(end - first < most, [&] {

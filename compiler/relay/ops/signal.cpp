@@ -18,7 +18,7 @@ struct MelAttrs {
   DType dtype = dtype::f32;
 };
 
-constexpr DType exact = dtype::f64;  // of all arithmetic; results are rounded once
+constexpr DType exact = dtype::f64;  // the type of all arithmetic; results are rounded once
 
 // ---- cosine_window ------------------------------------------------------------------------------------------------
 

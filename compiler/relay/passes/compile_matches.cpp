@@ -10,7 +10,7 @@
 // Contract: a value is looked at only where it decides between the arms that are left, and once on each path. The first
 // arm that fits is taken, as before; looking at values has no effect, so that the order of effects stays. An arm that
 // several leaves of the tree end in is a local function of its pattern's variables, unless it is an atom. A `match?`
-// that no arm fits fails at the same place. The tree has one path for each distinction that the patterns make: it may
+// that no arm fits still fails. The tree has one path for each distinction that the patterns make: it may
 // be exponentially larger than the patterns, and a match whose tree has more than 100,000 nodes is an error.
 #include <algorithm>
 #include <iterator>

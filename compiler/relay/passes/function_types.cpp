@@ -69,12 +69,12 @@ FunctionTypes::Entry& FunctionTypes::entry(const Type& function) {
   if (!added) return *entries_[it->second];
   Entry e{type, unused_name("Function", module_.data_types), unused_name("apply", module_.functions), {}, {}};
   module_.data_types.emplace(e.name, DataTypeDef{e.name, {}, {}, false});
-  module_.functions[e.apply];  // the name is taken
+  module_.functions[e.apply];  // reserves the name
   return *entries_.emplace_back(std::make_unique<Entry>(std::move(e)));
 }
 
-// A type in data. Where types of functions have symbols, a function of numbers may be passed for one of symbols, so
-// that numbers go, too.
+// The type as part of a data type, with "?" for symbolic sizes. Where the module has function types over symbols, a
+// function over numbers may be passed for them: then numbers become "?", too.
 Type FunctionTypes::without_sizes(const Type& type) const {
   return map_leaves(type, [&](const Type& leaf) {
     const TensorType* t = as<TensorType>(leaf);

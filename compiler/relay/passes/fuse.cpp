@@ -59,7 +59,7 @@ class BlockFuser {
     find_post_dominators();
     for (size_t i = 0; i < nodes_.size(); ++i) grow_from(static_cast<int>(i));
     keeps_bytes_ = false;
-    // Of several contractions whose results meet, the last takes the epilogue: the others run in their places.
+    // Of several contractions whose results meet, the last one takes the epilogue; the others stay groups of their own.
     for (int i : std::views::reverse(widened_))
       if (ends_with_bytes(i)) grow_from(i);
     rebuild();

@@ -45,7 +45,7 @@ struct Dequantized {
 
 // The value of a constant, or of an operator applied to constants.
 std::optional<Constant> known(const BlockRewriter& r, const Atom& a, int depth = 0) {
-  constexpr int deepest = 4;
+  constexpr int deepest = 4;  // operators one after another
   if (const Constant* c = std::get_if<Constant>(&a)) return *c;
   const Operation* definition = r.definition(a);
   const Call* call = definition ? std::get_if<Call>(definition) : nullptr;

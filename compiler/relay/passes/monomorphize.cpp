@@ -3,8 +3,8 @@
 //
 //   type List[A] { Cons(A, List[A]), Nil }          type List { Cons(int32, List), Nil }
 //   def @id[A](%x: A) -> A { %x }             →     type List_1 { Cons_1(List, List_1), Nil_1 }
-//                                                   def @id(%x: int32) -> int32 { %x }   def @id_1(%x: List) -> List {
-//                                                   %x }
+//                                                   def @id(%x: int32) -> int32 { %x }
+//                                                   def @id_1(%x: List) -> List { %x }
 //
 // Contract: globals and constructors are eta-expanded first. The first instance keeps the name, others have a number.
 // A call's types decide its instance; a type that nothing decides is (). Functions that are not generic stay, generic
@@ -312,8 +312,8 @@ class Monomorphizer {
     return instance_of(module_.data_types.at(data.name), data.args).constructors.at(name);
   }
 
-  // A type in data. Where arguments of data types have symbols, data of numbers may be passed for such of symbols, so
-  // that numbers go, too.
+  // The type as an argument of a data type, with "?" for symbolic sizes. Where the module has data types over symbols,
+  // data over numbers may be passed for them: then numbers become "?", too.
   Type without_sizes(const Type& type) const {
     return map_sizes(type, [&](const Dim& d) { return d.is_constant() && !erases_numbers_ ? d : unknown_dim(); });
   }

@@ -26,8 +26,7 @@ struct KernelObject {
 targets::Target target_named(const std::string& name, const std::string& mcpu);
 
 // A program that calls the kernel once: its read parameters are the model's inputs, its written ones the outputs,
-// scratch buffers are in the arena.
-// Symbols of the kernel have the given sizes.
+// scratch buffers are in the arena. Symbols of the kernel have the given sizes.
 KernelObject wrap(const tensor::Kernel&, const targets::Target&, const std::string& prefix = "net",
                   const tensor::Sizes& = {});
 // Changes the Machine of every level, so that tests can vary it.

@@ -188,7 +188,7 @@ class Simulation {
 
  private:
   using Bytes = std::vector<int64_t>;
-  // The place of a value: its separate memory, and its address in the arena, or -1.
+  // The storage of a value: its separate memory, where it begins there, and its address in the arena, or -1.
   struct Place {
     std::shared_ptr<Bytes> apart;
     int64_t begin = 0, address = -1;

@@ -135,7 +135,7 @@ TEST_CASE("sizes computed from inputs within an arm") {
                 {{dtype::boolean, {}}, {dtype::f32, {8}}, {dtype::i64, {1}}});
 }
 
-TEST_CASE("a branch keeps sizes from an arm that they do not fit") {
+TEST_CASE("a branch selects the arm whose operators admit the sizes") {
   const std::string symbolic = R"(def @main(%x: Tensor[(1, 2, h, w), float32]) {
     let %rows = take(shape_of(%x, dtype="int64"), 2i64);
     let %columns = take(shape_of(%x, dtype="int64"), 3i64);

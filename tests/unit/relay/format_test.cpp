@@ -83,7 +83,7 @@ TEST_CASE("a list that does not fit has an item on each line") {
         "def @f(%" + name + ": int32) {\n  (\n    %" + name + " + 1,\n    %" + name + ",\n    %" + name + "\n  )\n}\n");
 }
 
-TEST_CASE("text that cannot be read is refused with its place") {
+TEST_CASE("text that cannot be read is refused with its source location") {
   CHECK(formatted("def @f() { 1 +").starts_with("t:1:"));
   CHECK(formatted("def @f() { %x }").find("%x") != std::string::npos);
 }

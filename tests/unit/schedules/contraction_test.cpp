@@ -51,9 +51,9 @@ TEST_CASE("register tiles leave registers for the factors, and for products wher
   CHECK(tile(avx512, 48) == std::pair<int64_t, int64_t>(9, 3));
   CHECK(tile(avx2, 32) == std::pair<int64_t, int64_t>(6, 2));
   CHECK(tile(neon, 32) == std::pair<int64_t, int64_t>(5, 4));  // 20 accumulators, 4 weights, 5 rows of data
-  CHECK(tile(sse, 32) == std::pair<int64_t, int64_t>(4, 2));   // three hold a product and the next factors
+  CHECK(tile(sse, 32) == std::pair<int64_t, int64_t>(4, 2));   // three registers hold a product and the next factors
   const RegisterTile pairs = choose_register_tile(sse, sse.lanes(32) / 2, 8, 2);
-  CHECK(pairs.rows * pairs.vectors == 6);  // five hold a product and the factors of the next two
+  CHECK(pairs.rows * pairs.vectors == 6);  // five registers hold a product and the factors of the next two
 }
 
 TEST_CASE("tiles of byte products without vectors fit the general registers") {
@@ -67,7 +67,7 @@ TEST_CASE("tiles of byte products without vectors fit the general registers") {
   CHECK(tile(1) == std::pair<int64_t, int64_t>(1, 4));  // weights need no registers from one output to the next
 }
 
-TEST_CASE("a tile of few rows spans panels until memory has enough streams") {
+TEST_CASE("a tile of few rows spans several panels, so that weights are read in several streams") {
   auto vectors = [](const Machine& m, int64_t rows, int64_t panel_width) -> int64_t {
     auto tile = tile_of_few_rows(m, rows, m.lanes(32), panel_width);
     return tile ? tile->vectors : 0;

@@ -1,3 +1,4 @@
+// The operands whose memory a result may take.
 #include "tensor/schedules/in_place.h"
 
 #include <doctest/doctest.h>

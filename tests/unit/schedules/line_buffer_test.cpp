@@ -160,7 +160,7 @@ TEST_CASE("the line buffer of a symbolic image is as wide as the image, and its 
   CHECK(symbolic.bands().evaluate({{"h", 224}, {"w", 224}}) == typical.bands().value());
 }
 
-TEST_CASE("no access of the line buffer of a symbolic image is tested") {
+TEST_CASE("loads from the line buffer of a symbolic image have no predicate") {
   const Dim h = Dim::symbol({"h", 1}), w = Dim::symbol({"w", 1});
   for (const Depthwise& window : {Depthwise{}, {.stride = 2}, {.k = 5, .pad = 2}}) {
     const TensorFunction f = expansion({.c = 8, .h = h, .w = w, .o = 40, .k = 1, .pad = 0, .epilogue = false}, window);

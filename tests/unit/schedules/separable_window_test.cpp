@@ -87,7 +87,7 @@ TEST_CASE("a block of partial results is on the stack") {
   CHECK(shapes[0] == std::vector<int64_t>{1, 1, 20, 59});
 }
 
-TEST_CASE("windows that stay in one piece") {
+TEST_CASE("windows that are reduced in one stage") {
   CHECK(stages_of(max_pooling({.window = {2, 2}, .stride = 2, .pad = 0})) == 1);  // no element is read twice
   CHECK(stages_of(max_pooling({.window = {1, 5}})) == 1);                         // one row
   CHECK(stages_of(max_pooling({.window = {7, 7}, .stride = 4, .pad = 3})) == 1);  // a vector would be a gather

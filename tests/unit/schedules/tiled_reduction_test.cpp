@@ -78,7 +78,7 @@ TEST_CASE("narrow integers are summed in their own width") {
   check_tiled(d.finish());
 }
 
-TEST_CASE("what register tiles of a row are not for") {
+TEST_CASE("functions to which register tiles of a row do not apply") {
   auto applies_to = [](const std::string& body, const std::string& result = "y: f32[4, 30]") {
     return applies(parse_function("tensor @f(x: f32[4, 256], n: i64[30]) -> (" + result + ") {\n" + body + "\n}"));
   };

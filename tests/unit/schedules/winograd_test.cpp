@@ -28,7 +28,7 @@ void check_winograd(const Conv& p, int64_t tile, const ScheduleOptions& options 
 TEST_CASE("3x3 convolutions are computed by Winograd's algorithm") {
   check_winograd({.h = 16, .w = 16}, 4);
   check_winograd({.c = 48, .h = 14, .w = 14, .o = 64}, 4, {}, streaming);
-  check_winograd({.c = 128, .h = 14, .w = 14, .o = 128}, 2);  // F(4x4) would wait for its weights
+  check_winograd({.c = 128, .h = 14, .w = 14, .o = 128}, 2);  // reads of weights would bound F(4x4)
   check_winograd({.n = 2, .c = 32, .h = 13, .w = 29, .o = 48, .epilogue = false}, 4);
   check_winograd({.c = 32, .h = 17, .w = 15, .o = 48, .pad = 0}, 4);
   check_winograd({.c = 32, .h = 17, .w = 15, .o = 48, .smooth = true}, 4);

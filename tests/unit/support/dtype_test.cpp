@@ -1,3 +1,4 @@
+// Element types: their names, their ONNX numbers and the bytes that elements take.
 #include "support/dtype.h"
 
 #include <doctest/doctest.h>

@@ -1,3 +1,4 @@
+// The N indices of a contraction that read the same data.
 #include "tensor/analysis.h"
 
 #include <doctest/doctest.h>

@@ -1,3 +1,4 @@
+// Layouts: their index maps, and the packing of constants.
 #include "tensor/layout.h"
 
 #include <doctest/doctest.h>
