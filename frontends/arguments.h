@@ -16,20 +16,21 @@ namespace dlcc::frontends {
 
 enum class ArgumentKind { tensor, sequence, optional, optional_sequence };
 
-// The properties of an input that are fixed at compile time, its form:
-struct AbsentInput {};  // the optional is absent
-// the number of tensors of the sequence, with their shapes where the model does not declare them;
+// An optional that is absent.
+struct AbsentInput {};
+// A sequence: one entry for each tensor, its shape if the model does not declare it.
 struct SequenceInput {
   std::vector<std::optional<std::vector<int64_t>>> shapes;
 };
-// the shape of the tensor, or of the optional's tensor, where the model does not declare it;
+// A tensor, or the tensor of an optional, of a shape that the model does not declare.
 struct ShapedInput {
   std::vector<int64_t> shape;
 };
-// the value, an integer or a list of integers: a compiled model has no such input.
+// An input with a fixed value, an integer or a list of integers. A compiled model has no such input.
 struct FixedInput {
   Constant value;
 };
+// The form of an input: its properties that are fixed at compile time.
 using InputForm = std::variant<AbsentInput, SequenceInput, ShapedInput, FixedInput>;
 
 // The form that "none", "seq:3", "seq:[2,3],[4,3]", "[2,3]", "value:5" or "value:[1,2]" describes; else empty.

@@ -34,7 +34,7 @@ std::optional<relay::Module> import_model(std::span<const std::byte> bytes, cons
 std::optional<relay::Module> import_onnx(std::span<const std::byte> bytes, const ImportOptions&, Diagnostics&);
 std::optional<relay::Module> import_relay(std::string_view text, const ImportOptions&, Diagnostics&);
 
-// Whether the model is text, and not a serialised ONNX model.
+// Whether the model is text, and not a serialized ONNX model.
 bool is_text(std::span<const std::byte> bytes);
 
 // Whether the syntax and the names of Relay text are right; reports all that are not. Types are not looked at.

@@ -6,7 +6,7 @@
 
 namespace dlcc::frontends {
 
-// Text has no control characters but white space. A serialised ONNX model has one in its first fields.
+// Text has no control characters but white space. A serialized ONNX model has one in its first fields.
 bool is_text(std::span<const std::byte> bytes) {
   constexpr size_t enough = 4096;  // bytes
   return std::ranges::all_of(bytes.first(std::min(bytes.size(), enough)), [](std::byte b) {

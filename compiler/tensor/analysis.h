@@ -57,9 +57,9 @@ struct Contraction {
   int stage;     // the index of the contraction in the function's stages
   int epilogue;  // the index of the elementwise stage after it, or -1
   Load data;     // the factor without the N axis: its elements are broadcast to vectors
-  // The factor with the N axis, along which vectors are loaded: the constant factor if exactly one is; else that with
-  // the innermost axis that is an index of one factor alone. The columns of an image are not, if taps are added to
-  // them.
+  // The factor with the N axis, along which vectors are loaded. It is the constant factor if exactly one is constant;
+  // else the factor with the innermost axis that the other factor does not have. This axis must be an index by itself:
+  // the columns of an image do not count, since taps are added to them.
   Load weights;
 };
 

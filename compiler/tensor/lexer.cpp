@@ -3,7 +3,7 @@
 namespace dlcc::tensor {
 namespace {
 
-// <cctype> depends on the locale.
+// The functions of <cctype> depend on the locale; these do not.
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 

@@ -9,8 +9,8 @@ namespace dlcc::tensor {
 struct Token {
   enum class Kind { end, word, number, symbol, name, shared, note, bad };
   Kind kind = Kind::end;
-  // As written, but "f" for the names @f and @"f", "3" for the shared sub-expression %3, and for a note what follows "#
-  // " on its line.
+  // As written, but "f" for the names @f and @"f", and "3" for the shared sub-expression %3. A note begins with '#';
+  // its text is the rest of the line.
   std::string text;
   int line = 1, column = 1;
 

@@ -1,6 +1,6 @@
 // The parameters of a CPU in the cost models of schedules and code generation. Every target table has one Machine for
-// each CPU level (targets/llvm/x86.cpp, aarch64.cpp, with the sources of the values); nothing is read from the host.
-// The defaults were measured on Emerald Rapids and Zen 5.
+// each CPU level (targets/llvm/x86.cpp, aarch64.cpp, arm.cpp, with the sources of the values); nothing is read from the
+// host. The defaults were measured on Emerald Rapids and Zen 5.
 //
 // The kernels of all levels of an object share the storage of their operands. The choices that affect storage
 // (Winograd, packed panels, scratch) are therefore made once, for the last and best level. Each level chooses its own
@@ -54,9 +54,9 @@ struct Machine {
 
   int64_t cache_line_bytes = 64;
   int64_t l1_bytes = 32 << 10, l2_bytes = 1 << 20;  // of one core
-  // Addresses that are a multiple of l1_way_bytes apart share a set of the first-level cache, which has l1_ways lines:
-  // rows of a matrix of 1024 floats, for example. A way of Intel's and AMD's cores has the size of a page, 4 KiB;
-  // recent ones have 12 ways.
+  // Cache lines at addresses that are a multiple of l1_way_bytes apart, such as those of a column of 1024 floats per
+  // row, share a set of the first-level cache. A set holds l1_ways lines. A way of Intel's and AMD's cores has the size
+  // of a page, 4 KiB; recent ones have 12 ways.
   int64_t l1_way_bytes = 4 << 10, l1_ways = 8;
   // Machine balance in FLOPs per byte: peak float32 operations of one core divided by its peak memory bandwidth.
   double machine_balance = 16;
@@ -85,7 +85,7 @@ struct Machine {
   // the input image, is not unrolled.
   int64_t min_unrolled_blocks = 4;
   int64_t tiles_per_m_block = 16;  // register tiles that reuse the operands read for an M block
-  // An image of at most so many M blocks is computed panel by panel, each over the whole image.
+  // Largest number of M blocks of an image that is computed panel by panel, each over the whole image.
   int64_t max_uncut_m_blocks = 2;
   // Rows of the blocks into which a symbolic number of rows (M) is cut; each size divides the one before. 64 rows are
   // several register tiles, which reuse each panel; the smaller blocks are for the remaining rows.
@@ -96,9 +96,9 @@ struct Machine {
   // Widths of a packed panel in N indices: the first that divides N is used. They fill register tiles of two, three or
   // five vectors of 16 floats; 32 has the most products for each load.
   std::array<int64_t, 3> panel_widths = {32, 48, 80};
-  // Panels that a tile of few rows reads at the same time: so many streams reach the full memory bandwidth. On Zen 4
-  // four streams without prefetch instructions read 97 GB/s from the third-level cache and 23 from memory; one stream
-  // reads 97 and 18, one with prefetch instructions 78 and 20.
+  // Panels that a tile of few rows reads at the same time, since one stream does not reach the full memory bandwidth.
+  // On Zen 4, four streams without prefetch instructions read 97 GB/s from the third-level cache and 23 from memory;
+  // one stream reads 97 and 18, one with prefetch instructions 78 and 20.
   int64_t panels_at_once = 4;
   // Largest N for which the panel width must divide N. With a larger N, little of the last panel is wasted.
   int64_t max_n_of_exact_panels = 64;

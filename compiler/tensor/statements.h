@@ -50,9 +50,9 @@ class Statements {
   // A declaration whose scope is the rest of its block, and the statements before it.
   struct Declaration {
     std::vector<Stmt> before;
-    Var var;       // of a let,
-    Expr value;    // with its value;
-    Buffer local;  // or an array
+    Var var;       // of a `let`; null for an array
+    Expr value;    // of the `let`
+    Buffer local;  // the array; null for a `let`
   };
   struct Block {
     std::vector<Declaration> declarations;

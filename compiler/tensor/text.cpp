@@ -13,7 +13,7 @@ struct TypeName {
   DType type;
   std::string_view name;
 };
-// "i2" is the usual name of an axis.
+// The types of 2 bits have their long names, since "i2" is a usual name of an axis.
 constexpr TypeName type_names[] = {
     {DType::bool_, "bool"},
     {DType::int2_, "int2"},

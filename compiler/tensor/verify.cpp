@@ -18,7 +18,8 @@
 //     write all elements that no other stage writes.
 //   * The symbols of a definition are those of its shapes and of its expressions; they are known before it runs.
 //   * A stage with a body has no index expression: its only other members are the results. The body follows the rules
-//     of kernels. It stores to these results only, and reads them, parameters and results of earlier stages. Kernels
+//     of kernels. It stores to these results only, and reads them, parameters and results of earlier stages.
+// Kernels
 //   * Parameters are global: inputs, then outputs, then scratch. Inputs are not written; each output is.
 //   * The symbols in the shapes of parameters are scalar parameters.
 //   * Each buffer is declared once, before its uses.

@@ -1,6 +1,6 @@
 """Ten stroke fonts for the digits: polylines in a unit box, x to the right, y downwards.
 
-Eight are for training; `casual` and `typewriter` are never trained on and measure how the classifier generalises.
+Eight are for training; `casual` and `typewriter` are never trained on and measure how the classifier generalizes.
 """
 
 import numpy as np

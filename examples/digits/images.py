@@ -16,7 +16,7 @@ class Distortion:
     shift: float = 0.09
     thickness: tuple = (0.05, 0.14)
     wobble: float = 0.02  # slow random bending of strokes
-    noise: float = 0.16  # standard deviation, up to
+    noise: float = 0.16  # largest standard deviation
     shear: tuple = (0.0, 0.0)  # both ways
     blur: tuple = (0.0, 0.0)  # standard deviation in pixels
 

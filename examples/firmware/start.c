@@ -1,6 +1,6 @@
-/* What runs before main: the table of vectors, the copy of initialized data into the RAM, the FPU. And what stands for
- * the C library: two functions that compilers call, output and exit by ARM's semihosting, which debuggers and QEMU
- * offer. */
+/* The code before main: the table of vectors, the copy of initialized data into the RAM, the start of the FPU. And the
+ * functions of a C library that the program needs: memcpy and memset, which compilers call, and output and exit by
+ * ARM's semihosting, which debuggers and QEMU offer. */
 #include "start.h"
 
 #include <stddef.h>
@@ -53,7 +53,8 @@ void leave(int status) {
 
 enum { paint = 0xA5 };
 
-/* Compilers would take a comparison of two arrays' addresses for a mistake, so these are numbers. */
+/* The end of the unused stack: 64 bytes below this frame. The functions below compare addresses as numbers, since
+ * compilers warn of comparisons of pointers into different arrays. */
 static unsigned char *painted_end(void) {
   unsigned char *here = __builtin_frame_address(0);
   return here - 64;

@@ -19,8 +19,8 @@ const schema::GraphProto* graph_of(const schema::NodeProto& node, const std::str
   return nullptr;
 }
 
-// The indices for a Fourier transform whose result has other sizes than its operand: the inputs determine these sizes,
-// and the constants of the transform.
+// The indices of the inputs that determine the sizes of a Fourier transform's result and its constants; none if the
+// result has the sizes of the operand.
 std::vector<int> compile_time_inputs_of_transform(const schema::NodeProto& node) {
   if (node.op_type() == "STFT") return {1, 3};
   const bool onesided =

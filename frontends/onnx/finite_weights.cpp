@@ -13,7 +13,7 @@ struct Counts {
 template <class Bits>
 constexpr Bits sign = Bits{1} << (8 * sizeof(Bits) - 1);
 
-// Whether no number has an exponent of all ones. Nearly all weights are finite: the loop over a block is vectorised.
+// Whether no number has an exponent of all ones. Nearly all weights are finite: the loop over a block is vectorized.
 template <class Bits>
 bool are_finite(std::span<const std::byte> bytes, Bits exponent) {
   constexpr size_t block = 1024;

@@ -15,7 +15,8 @@ constexpr std::string_view batch_norm = "BatchNormalization";
 constexpr std::string_view depthwise = "with 'group' equal to the number of channels";
 constexpr std::string_view weights_by_output = "with transB=1 if the weights are (outputs, inputs)";
 
-// By lower-case name without underscores, namespace, number of axes and version.
+// ONNX operators by their names in other frameworks, in lower case and without underscores, namespace, number of axes
+// and version.
 const std::map<std::string, Meant, std::less<>> meanings = {
     {"adaptiveavgpool", {"GlobalAveragePool", "if each channel becomes one element"}},
     {"addmm", {"Gemm"}},

@@ -48,8 +48,8 @@ class Importer {
   void check_dim_names();
   void warn_of_unused_inputs();
 
-  // import_interface.cpp An input to be added: the type of its tensors, and the lists that receive it.
-  struct InputRequest {
+  // import_interface.cpp
+  struct InputRequest {  // an input to be added: the type of its tensors, and the lists that receive it
     const std::string& name;
     const schema::TypeProto::Tensor& tensor;
     const SourceLocation& location;
@@ -141,8 +141,8 @@ class Importer {
   std::map<std::string, Instance> instances_;           // by function, types and constants
   std::vector<Argument> arguments_;                     // the inputs so far
   std::map<std::string, std::string> meant_operators_;  // suggestions for unknown operators
-  std::set<std::string> later_types_;                   // operators with the types of which a warning tells
-  bool has_structures_ = false;                         // whether one of them is no tensor, or fixed
+  std::set<std::string> later_types_;                   // "operator type" of which a warning has told
+  bool has_structures_ = false;                         // whether an input is no tensor, or is fixed
   std::vector<const schema::FunctionProto*> calls_;     // functions being imported, innermost last
   int64_t inlined_ = 0;                                 // nodes of imported functions, counted for each import
   int64_t random_sequences_ = 0;                        // number of nodes with random numbers so far

@@ -100,7 +100,7 @@ class Node {
   std::optional<Value> with_shape(const Value&, const Shape&);
   // The same for an input, which becomes that value. False if its sizes are proved different.
   bool require_shape(int input, const Shape&);
-  // Normalises an axis in [-rank, rank) to [0, rank).
+  // Normalizes an axis in [-rank, rank) to [0, rank).
   std::optional<int64_t> axis_of(int64_t axis, int64_t rank);
 
   // ---- emission

@@ -16,8 +16,8 @@ struct Structure {
   enum class Kind { sequence, optional, strings };
   Kind kind = Kind::sequence;
   Values elements = {};                 // of a sequence; of an optional that is present: one
-  std::vector<int64_t> shape = {};      // of strings,
-  std::vector<std::string> texts = {};  // with its elements
+  std::vector<int64_t> shape = {};      // of a tensor of strings
+  std::vector<std::string> texts = {};  // the elements of a tensor of strings
 };
 
 Value sequence_of(Values elements);

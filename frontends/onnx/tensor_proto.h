@@ -18,7 +18,7 @@ struct NamedTensor {
   Constant value;
 };
 
-// Reads a serialised TensorProto. `folder`: of external data; empty: external data is an error.
+// Reads a serialized TensorProto. `folder`: of external data; empty: external data is an error.
 std::optional<NamedTensor> read_tensor_proto(std::span<const std::byte> bytes, const SourceLocation&, Diagnostics&,
                                              const std::string& folder = "");
 
@@ -32,7 +32,7 @@ struct ArgumentData {
 std::optional<ArgumentData> read_argument(std::span<const std::byte> bytes, ArgumentKind, const SourceLocation&,
                                           Diagnostics&);
 
-// A serialised TensorProto with the elements in raw_data.
+// A serialized TensorProto with the elements in raw_data.
 std::vector<std::byte> write_tensor_proto(const std::string& name, const Constant&);
 
 }  // namespace dlcc::frontends::onnx

@@ -55,7 +55,7 @@ class Formatter {
 
   // ---- one line
 
-  // No space stands between the two.
+  // Whether no space stands between items k - 1 and k.
   static bool is_joined(const FormatPart& part, size_t k) {
     const FormatItem &left = part.items[k - 1], &right = part.items[k];
     if (left.is_comment() || right.is_comment()) return false;
@@ -109,7 +109,7 @@ class Formatter {
     return text + (padded ? " " : "") + std::string(item.close);
   }
 
-  // {virtual_device=...} after a parameter.
+  // Whether the group is {virtual_device=...} after a parameter.
   static bool is_attributes(const FormatItem& group) {
     return group.parts.size() == 1 && group.parts[0].items.size() > 1 && group.parts[0].items[1].is("=") &&
            has_attribute(group.parts[0]);

@@ -88,7 +88,7 @@ class Lexer {
   std::deque<Token> ahead_;
   bool failed_ = false, has_errors_ = false;
   bool is_quiet_ = false;     // errors are not reported
-  bool is_unclosed_ = false;  // the block with the latest error, and so those around it
+  bool is_unclosed_ = false;  // the block with the latest error is not closed, and neither are those around it
   int error_line_ = 0, error_column_ = 0;
 };
 

@@ -186,8 +186,8 @@ class Reader {
     return constant;
   }
 
-  // Which numbers in fields are indices of nodes only TVM knows. So an object keeps its index, and all nodes are kept
-  // to which a number may refer. The map and the lists are written anew, and constants are the module's.
+  // Only TVM knows which numbers in fields are indices of nodes. So each object keeps its index, and all nodes are kept
+  // that a number may refer to, except those that printing writes anew: the map, the lists and the constants.
   void keep_objects() {
     relay::MetadataObjects& kept = out_.objects;
     std::vector<int> reached;

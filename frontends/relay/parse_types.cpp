@@ -309,7 +309,7 @@ static size_t length_of_extent(std::string_view text) {
   return text.size();
 }
 
-// The dimension that the whole text is, which may be in parentheses.
+// The dimension that the text describes, which may be in parentheses; empty if the text has anything else.
 std::optional<Dim> Parser::dim_in(std::string_view text) {
   if (text.starts_with("(") && text.ends_with(")")) text = text.substr(1, text.size() - 2);
   Diagnostics ignored;

@@ -238,7 +238,7 @@ static void parallel_for(void* self, int64_t count, task_function* task, void* a
   atomic_store_explicit(&busy, 0, memory_order_release);
 }
 
-/* executors[n - 1] is for n threads; those for several threads are initialised when the pool starts. */
+/* executors[n - 1] is for n threads; those for several threads are initialized when the pool starts. */
 static dlcc_executor executors[max_queues] = {{executors, parallel_for, 1}};
 
 const dlcc_executor* dlcc_default_executor(int32_t threads) {

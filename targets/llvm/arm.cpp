@@ -11,12 +11,13 @@ using tensor::ByteProducts;
 
 constexpr int registers_without_fpu = 8;  // of the general registers, those that may hold floats
 
-// A microcontroller computes one float at a time. It has no cache or a small one, and its memory keeps up with it, so
-// operands are neither blocked nor prefetched (l2_bytes). l1_bytes bounds the scratch rows on the stack, to 1 KiB.
-// Of the general registers, the stack pointer, the link register and the program counter are not available. Cortex-M4,
-// M7, M33 and M55 have 32 registers for float32. A multiply-add takes 3 cycles on Cortex-M4 (Arm, "Cortex-M4 Technical
-// Reference Manual", section 7.2.3), and no other core has two units, so few independent accumulators are enough. Eight
-// neighbouring windows share most of their elements, each of which a depthwise convolution of bytes converts.
+// Reasons for the values. vector_bytes: a microcontroller computes one float at a time. l2_bytes, prefetch_streams: it
+// has no cache or a small one, and its memory keeps up with it, so operands are neither blocked nor prefetched.
+// l1_bytes bounds a row of scratch on the stack to 1 KiB (Machine::max_row_scratch). general_registers: the stack
+// pointer, the link register and the program counter are not available. vector_registers: Cortex-M4, M7, M33 and M55
+// have 32 registers for float32. accumulators_in_flight: a multiply-add takes 3 cycles on Cortex-M4 (Arm, "Cortex-M4
+// Technical Reference Manual", section 7.2.3), and no core has two units, so few accumulators would be enough; but in a
+// depthwise convolution of bytes, eight neighbouring windows share most of the elements that it converts to floats.
 tensor::Machine microcontroller(int float_registers, bool has_fma, ByteProducts byte_products) {
   return {.vector_bytes = 4,
           .vector_registers = float_registers,

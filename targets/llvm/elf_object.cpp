@@ -124,8 +124,9 @@ class Joiner {
     return out_.symbols.size() - 1;
   }
 
-  // The symbol that replaces an input's section symbol: that of the output section, whose offset is added to the
-  // addends; or, where these are in the relocated bytes, a symbol at the position of the input's section.
+  // The symbol that replaces the symbol of an input's section. If relocations have addends, it is the symbol of the
+  // output section, and the addends are increased by the offset of the input's section in it. If addends are in the
+  // relocated bytes, it is a symbol at that offset.
   size_t section_symbol(const Position& at) {
     const int64_t offset = out_.has_addends ? 0 : at.offset;
     auto [it, is_new] = section_symbols_.try_emplace({at.section, offset}, out_.symbols.size());

@@ -68,8 +68,8 @@ std::optional<Reciprocal> reciprocal(int64_t divisor, int64_t most) {
 
 }  // namespace
 
-// The quotient or remainder of a non-negative scalar by a positive constant, which needs no correction of the sign; of
-// 31 bits, it needs no register for a 64-bit factor. Null for other operands.
+// The quotient or remainder of a non-negative scalar divided by a positive constant, without a correction of the sign.
+// If both have at most 31 bits, it is computed by multiplication. Null for other operands.
 Value* KernelEmitter::emit_index_division(const Binary& x) {
   bool is_remainder = x.op == BinaryOp::floor_mod || x.op == BinaryOp::rem;
   if (!is_remainder && x.op != BinaryOp::floor_div && x.op != BinaryOp::div) return nullptr;

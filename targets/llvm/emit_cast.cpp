@@ -8,8 +8,8 @@ namespace dlcc::targets {
 
 namespace {
 
-// A narrow binary format: 1 sign bit, exponent, mantissa (compare support/float_formats.cpp). Without NaN, the format
-// has neither infinity, and NaN becomes -0.
+// A narrow binary format: 1 sign bit, exponent, mantissa (compare support/float_formats.cpp). A format without NaN has
+// no infinity either, and NaN becomes -0.
 struct Format {
   int exponent, mantissa, bias;
   bool has_infinity, unsigned_zero_nan, has_nan = true;

@@ -223,15 +223,15 @@ Value* KernelEmitter::emit_extremum(const Binary& x, Value* a, Value* b, DType t
     const Literal* known = as<Literal>(e);
     return known && known->number == known->number;
   };
-  // A NaN fails the comparison and is selected. From the opposite comparison LLVM would make a call of fminf, a library
-  // function, if the float32 is widened from a float16; and LLVM 19 would compare x with 0 for the maximum of |x| and
-  // 0.
+  // A NaN fails the comparison and is selected. LLVM would turn the opposite comparison into a call of fminf, a library
+  // function, if the float32 is widened from a float16; and LLVM 19 would compare x and not |x| for max(|x|, 0).
   if (is_number(x.b)) return b_.CreateSelect(is_max ? b_.CreateFCmpOGE(b, a) : b_.CreateFCmpOLE(b, a), b, a);
   Value* extremum = b_.CreateSelect(is_max ? b_.CreateFCmpOGT(a, b) : b_.CreateFCmpOLT(a, b), a, b);
   if (is_number(x.a)) return extremum;
-  // A NaN in b fails the comparison and is selected. A NaN in a, too, is selected; or, on CPUs with mask registers, it
-  // becomes another NaN: with a itself, LLVM merges the selects into two comparisons and a mask operation, with a
-  // constant x86 needs a maxps and one comparison. Without mask registers, the constant's register is spilled.
+  // A NaN in b fails the comparison and is selected. A NaN in a is selected by a second comparison. On CPUs with mask
+  // registers, a constant NaN takes its place: x86 then needs a maxps and one comparison, whereas with `a` itself LLVM
+  // merges the selects into two comparisons and a mask operation. Without mask registers, the constant would be
+  // spilled.
   Value* is_nan = b_.CreateFCmpUNO(a, a);
   return b_.CreateSelect(is_nan, has_mask_registers() ? llvm::ConstantFP::getQNaN(a->getType()) : a, extremum);
 }

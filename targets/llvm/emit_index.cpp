@@ -287,7 +287,7 @@ Value* KernelEmitter::inside(const Linear& index, const Dim& extent) {
   Value* end = number ? b_.getInt64(static_cast<uint64_t>(*number)) : value_of(extent);
   if (index.is_uniform()) return b_.CreateICmpULT(scalar_of(index), end);
   if (index.lane == 1 && !index.varying) {
-    // Lanes [low, high) are inside. 32-bit comparisons: half the vectors that 64-bit ones need.
+    // Lanes [low, high) are inside. Comparisons of 32 bits take half the vectors that comparisons of 64 bits take.
     Value *base = scalar_of(index), *zero = b_.getInt64(0), *count = b_.getInt64(lanes_->count);
     auto clamped = [&](Value* v) {
       v = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, v, zero);

@@ -55,7 +55,7 @@ void KernelEmitter::emit_parallel(const For& loop, Value* extent, int64_t typica
   const bool can_fail = !function_->getReturnType()->isVoidTy();
   auto tasks = static_cast<uint64_t>(can_fail ? threads_ : count_tasks(loop, typical, threads_, level_.machine));
   if (number) return fork(share, captured, extent, tasks);
-  // Few iterations are done at once.
+  // Few iterations are one call of the share on this thread.
   auto least = static_cast<uint64_t>(min_parallel_iterations(loop, level_.machine));
   auto* few = llvm::BasicBlock::Create(b_.getContext(), "few", function_);
   auto* many = llvm::BasicBlock::Create(b_.getContext(), "many", function_);

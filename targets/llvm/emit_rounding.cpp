@@ -125,7 +125,8 @@ Value* KernelEmitter::emit_rounding(UnaryOp op, Value* x) {
 
 namespace {
 
-// An integer of at most 8 bits and a sign that is added to a float32, a literal or the cast of one.
+// The value of an integer of at most 8 bits and a sign, given as a literal of float32 or as the cast of an integer
+// literal. Empty for any other expression.
 std::optional<int64_t> byte_offset(const Expr& e) {
   if (const Cast* cast = as<Cast>(e)) {
     const Literal* number = as<Literal>(cast->a);
@@ -154,8 +155,8 @@ Expr without_bounds_of(DType type, Expr e) {
 
 }  // namespace
 
-// The quantization of a float32. `vcvtr` rounds to the nearest even integer, saturates to 32 bits and takes NaN for 0.
-// The sum with the offset cannot overflow after a saturation to 16 bits; beyond them the result is saturated, too. A
+// The quantization of a float32. `vcvtr` rounds to the nearest even integer, saturates to 32 bits and converts NaN to
+// 0. The sum with the offset cannot overflow after a saturation to 16 bits; beyond them the result is saturated, too. A
 // sum with NaN gives 0.
 Value* KernelEmitter::emit_rounded_cast(const Cast& cast, DType to) {
   if (lanes_ || !is_arm32() || !cpu_.checkFeatures("+vfp2sp")) return nullptr;

@@ -85,8 +85,8 @@ class Runner {
   }
 
  private:
-  // The number of numbers that the child writes: `repeat` times of calls, then for each round of the profile the times
-  // of the probes, then [call][step] times of the model, probe ratios and times of the rival.
+  // The length of the array that the child writes: `repeat` times of calls, then for each round of the profile the
+  // times of the probes, then [call][step] times of the model, probe ratios and times of the rival.
   static size_t number_count(const RunRequest& request) {
     const ProfileRequest& p = request.profile;
     const size_t columns = 1 + (p.rival ? 1 : 0) + (p.between ? 1 : 0);

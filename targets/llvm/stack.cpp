@@ -79,7 +79,8 @@ class StackAnalysis {
     if (auto known = depths_.find(f); known != depths_.end()) return known->second;
     int64_t below = 0;
     for (const FunctionId& callee : calls_[f]) below = std::max(below, depth(callee));
-    // On x86 a call pushes the return address; on ARM it is part of the frame. Slack: frames aligned for full vectors.
+    // On x86 a call pushes the return address; on ARM it is part of the frame. A frame that may be aligned for full
+    // vectors needs up to 64 bytes more.
     constexpr int64_t alignment_slack = 64;
     const int64_t return_address = elf_.header().e_machine == EM_X86_64 ? 8 : 0;
     int64_t frame = frames_[f];

@@ -4,7 +4,7 @@
 namespace dlcc::tensor {
 
 // Long division in float64 that computes 50 bits of the quotient per step. The remainder of r * 2^50 and the divisor's
-// mantissa is exact with one fused multiply-add. The largest quotient of two float32 has 276 bits, of two float64
+// mantissa is exact with one fused multiply-add. The largest quotient of two float32 has 277 bits, of two float64
 // 2,098.
 Expr FloatMath::remainder(const Expr& x, const Expr& y) const {
   FloatMath wide(dtype::f64, true);

@@ -67,7 +67,8 @@ bool is_elementwise(const Stmt& s, const Buffer& from, const Buffer& to) {
   return all.indices[to].size() == stores && all.indices[from].size() == loads;
 }
 
-// Whether each element of `to` is stored after the last access of the same element of `from`, or from it.
+// Whether each element of `to` is stored after the last access of the element of `from` at the same index, or as a
+// function of that element.
 bool is_stored_after(const Stmt& s, const Buffer& from, const Buffer& to) {
   if (!accesses(s, from) || !accesses(s, to) || is_elementwise(s, from, to)) return true;
   if (const Sequence* list = as<Sequence>(s)) {

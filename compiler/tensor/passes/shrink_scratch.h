@@ -13,9 +13,10 @@ namespace dlcc::tensor {
 void contract_scratch(std::vector<Stmt>& bodies, std::vector<Buffer>& scratch, int64_t max_bytes);
 
 // Stores buffers of `scratch` in the memory of results, or of other scratch, of equal type and shape, and removes them
-// from `scratch`: a softmax has its exponentials where its quotients will be. That is possible if each element of the
-// other buffer is stored, once, after the last access of the same element of this one, or from it. Returns the results
-// that hold another buffer: nothing else may be in their memory, such as an operand that the kernel would overwrite.
+// from `scratch`: the exponentials of a softmax are stored where its quotients will be. Buffer A may be stored in the
+// memory of B if each element of B is stored once, either after the last access of A's element at the same index or as
+// a function of that element. Returns the results whose memory holds another buffer: nothing else may be in that
+// memory, such as an operand that the kernel would overwrite.
 std::vector<Buffer> share_memory(std::vector<Stmt>& bodies, std::vector<Buffer>& scratch,
                                  const std::vector<Buffer>& results);
 

@@ -1,6 +1,6 @@
-// The schedule of reductions along the columns of a dense image, of which only a row at a time is needed: the first
-// stage of a separable window (separable_window.h). Neighbouring results read neighbouring elements. Rows and columns
-// outside of the image are left out, so that the image needs no padded copy:
+// The schedule of the first stage of a separable window (separable_window.h): a reduction along the columns of a dense
+// image, of whose result another stage reads a row at a time. Neighbouring results read neighbouring elements. Rows and
+// columns outside of the image are left out, so that the image needs no padded copy:
 //
 //   parallel all axes but the row; the innermost one serial, so that its rows are not fused with those of other stages:
 //     result[.., c] = identity                             # columns c before and after the image

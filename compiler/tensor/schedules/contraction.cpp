@@ -226,7 +226,8 @@ class ContractionScheduler {
 namespace {
 
 // Whether a tile of dot products fits the general registers. The even and the odd bytes of a factor have a register
-// each; a factor that meets several of the other kind keeps them. Three registers are two pointers and a counter.
+// each. The data of one pixel is in registers at a time; all weights of the tile are, if it has several pixels, else
+// one of them. Three registers are two pointers and a counter.
 bool fits_general_registers(const Machine& m, const RegisterTile& tile, int64_t accumulators_of_element) {
   constexpr int64_t halves = 2, addresses = 3;
   const int64_t weights = tile.rows > 1 ? tile.vectors : 1;

@@ -56,8 +56,8 @@ struct ContractionPlan {
   std::vector<int> batch_axes;          // axes of both factors: one product for each index
   bool blocked_result = false;          // the result is stored in blocks of N, so that whole blocks may be written
   int64_t panel_width = channel_block;  // N indices of a packed panel
-  // Neighbouring pixels of the data are a multiple of Machine::l1_way_bytes apart. Of a tile with more pixels than
-  // Machine::l1_ways, each line of data would be evicted before its next K index is read.
+  // Neighbouring pixels of the data are a multiple of Machine::l1_way_bytes apart. In a tile of Machine::l1_ways pixels
+  // or more, each line of data would be evicted before its next K index is read.
   bool pixels_share_cache_set = false;
   // Neighbouring K indices that share a vector: lane l has N index l / k_interleave and K index l % k_interleave. With
   // 2, no lane is wasted if N ends with half a channel block. The lanes of an N index are added when a tile is stored.

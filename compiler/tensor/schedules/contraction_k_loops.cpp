@@ -6,8 +6,8 @@
 
 namespace dlcc::tensor {
 
-// K indices of byte products without vectors between two branches: each dot product takes four of them, and the branch
-// of a loop costs as much as two.
+// K indices between two branches in byte products without vectors: each dot product takes four of them, and the branch
+// of a loop costs as much as two dot products.
 constexpr int64_t scalar_unroll = 32;
 
 // Cache lines in flight occupy line fill buffers, which other cache misses need as well. A chunk that prefetches many

@@ -121,8 +121,8 @@ class ContractionPlanner {
     return distance != 0 && distance * bits(b->type) % (8 * machine_.l1_way_bytes) == 0;
   }
 
-  // Whether the register tile for panels of this width has more pixels than a cache set has lines. Fewer pixels have
-  // more products per load in a wide panel.
+  // Whether the register tile for panels of this width has at least as many pixels as a cache set has lines. The tile
+  // then gets fewer pixels, which have more products per load in a wide panel.
   bool pixels_share_cache_set_in(int64_t panel_width) const {
     const int64_t lanes = std::min<int64_t>(machine_.lanes(bits(data().buffer->type)), channel_block);
     return plan_.pixels_share_cache_set && choose_register_tile(machine_, lanes, panel_width).rows >= machine_.l1_ways;
@@ -155,8 +155,8 @@ class ContractionPlanner {
     return n_dim_ >= 0 && !weights().otherwise;
   }
 
-  // Whether packing run-time weights takes longer than dot products of both factors as they are stored, in the generic
-  // schedule: with a few pixels.
+  // Whether there are so few pixels that packing run-time weights takes longer than the generic schedule, which
+  // computes dot products of both factors as they are stored.
   bool prefers_dot_products() const {
     auto has_rows_of_k = [&](const Load& l) {
       return is_var(l.indices.back(), stage().reduction->axes.back().var) && layout_of(l.buffer).is_dense();
@@ -184,9 +184,9 @@ class ContractionPlanner {
     copy_data("padded", shape, std::move(padded), std::vector<int64_t>(shape.size(), 1));
   }
 
-  // Plans a padded copy of the rows that one row of the result reads; false if it takes the copy of the whole image.
-  // `read` is the halo of all data. The image must be the only one, and the rows of all channels must have the form
-  // first row + a sum of reduced axes.
+  // Plans a padded copy of the rows that one row of the result reads; false if the whole image must be copied. `read`
+  // is the halo that all pixels together read. The image must be the only one, and the row index of the data must have
+  // the form first row + a sum of reduced axes.
   bool copy_rows(std::vector<Halo> read) {
     Shape shape = data().buffer->shape;
     const Layout given = explicit_layout(layout_of(data().buffer), shape);
@@ -328,8 +328,8 @@ class ContractionPlanner {
     return true;
   }
 
-  // The N indices of a register tile without vectors. A panel has as many: a wider one would hold several tiles, each
-  // with loops of its own, and a narrow one is filled by almost every N.
+  // The N indices of a register tile without vectors, which are also the panel width. A wider panel would hold several
+  // tiles, each with loops of its own, and more of the last panel would be wasted.
   int64_t width_of_scalar_tile() const {
     const int64_t max_rows = extent_of_m().constant().value_or(std::numeric_limits<int64_t>::max());
     return choose_register_tile(machine_, 1, channel_block, bytes_of_product, true, max_rows).vectors;

@@ -22,10 +22,10 @@
 //   parallel dimensions:
 //     acc[u][lane] = identity
 //     for reduced axes, groups of vectors of the last one:
-//       unrolled u: acc[u][lane] = combine(acc[u][lane], value)     # Machine::row_accumulators, one for expensive
-//       values
+//       unrolled u: acc[u][lane] = combine(acc[u][lane], value)
 //     result = all elements of acc combined                         # a tree reduction
 //
+// There are Machine::row_accumulators accumulators, or one if the value is expensive.
 // Operands are read as they are stored; nothing is packed.
 #pragma once
 

@@ -8,7 +8,7 @@
 //     line_buffer[worker, channel of the panel, row, x] = padding                           # rows outside the image
 //     result[channel, band * rows + row, x] = window reduction of line_buffer               # `rows` rows
 //
-// Neighbouring row bands compute the window_height - stride rows that they share twice. The line buffer is stored in
+// Neighbouring row bands share window_height - stride rows, which both compute. The line buffer is stored in
 // blocks of 16 channels, with a halo of zeros along x if the padding is zero. The producer's weights are packed as in
 // contraction.h, the consumer's as in window_reduction.h.
 //
@@ -32,8 +32,7 @@
 
 namespace dlcc::tensor {
 
-// Decisions shared by all machines. A work item is one panel of one row band; a band is a row
-// band below.
+// Decisions shared by all machines. A work item is one panel of one row band; "band" is short for row band.
 struct LineBufferPlan {
   ContractionPlan producer;
   WindowReductionPlan consumer;
@@ -82,8 +81,8 @@ std::optional<LineBufferPlan> plan_line_buffer(const TensorFunction&, const std:
                                                const Machine&, const TuningConfig& = {});
 
 // Whether line-buffer fusion is estimated to be faster than two functions, if images are stored in blocks of channels:
-// the intermediate image does not fit the cache, and transferring it takes longer than computing twice the rows that
-// bands share.
+// the intermediate image does not fit the cache, and transferring it takes longer than computing the rows that bands
+// share a second time.
 bool prefers_line_buffer(const TensorFunction&, const std::vector<bool>& constant, const ScheduleOptions&,
                          const Machine&);
 

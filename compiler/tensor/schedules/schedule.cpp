@@ -70,7 +70,7 @@ std::map<size_t, ReductionPlan> plan_reductions(const TensorFunction& f, std::ma
   return reductions;
 }
 
-// Whether the results of stage `k` stay in registers: it is a reduction in register tiles with an epilogue.
+// Whether the results of stage `k` stay in registers: the stage is a reduction in register tiles with an epilogue.
 bool in_registers(const std::map<size_t, ReductionPlan>& reductions, size_t k) {
   auto plan = reductions.find(k);
   return plan != reductions.end() && has_epilogue(plan->second);
@@ -93,7 +93,7 @@ Stmt schedule_stages(const TensorFunction& f, const std::map<size_t, ReductionPl
                                  [&](const ColumnReductionPlan& p) { return schedule_column_reduction(p, machine); }},
                       plan->second);
   };
-  // A stage with a result in blocks gathers its operands, for which it needs the registers.
+  // Stages are not fused if a result is stored in blocks: its stage gathers operands and needs the registers for that.
   const bool fuses = std::ranges::all_of(f.results, [&](const Buffer& b) { return layout_of(layouts, b).is_dense(); });
   std::vector<Stmt> body;
   for (size_t k = 0; k < f.stages.size(); ++k) {

@@ -12,11 +12,11 @@
 namespace dlcc::tensor {
 namespace {
 
-// The window of a stage, in the terms of its only load.
+// The window of a stage, as axes and dimensions of the stage's only load.
 struct SeparableWindow {
   Load load;
   size_t row_axis;       // of the stage
-  size_t row_dimension;  // of the load: the innermost, along which both axes of the row move
+  size_t row_dimension;  // of the load: the innermost; its index depends on row_axis and along_row
   size_t along_row;      // the axis of the reduction that is reduced second
   Range columns;         // the indices that the load has in its row dimension
   int64_t block = 1;     // rows of the result

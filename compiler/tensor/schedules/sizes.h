@@ -16,8 +16,8 @@ int64_t bytes_of(const Buffer&);
 // Whether the buffer has more than `bytes` bytes; true for a buffer of symbolic size.
 bool is_larger(const Buffer&, int64_t bytes);
 
-// The value of a size of an image in estimates: its symbols count as typical_image_side (shape/typical_sizes.h), or as
-// their bound next to it. At least 1.
+// The value that estimates assume for a size of an image: each symbol is typical_image_side (shape/typical_sizes.h),
+// clamped to the symbol's bounds. At least 1.
 int64_t typical_image_size(const Dim&);
 
 }  // namespace dlcc::tensor

@@ -56,7 +56,7 @@ class TiledReductionPlanner {
                        [&](const Stage& earlier) { return reads(f_.stages[k_], earlier.results[0]); });
   }
 
-  // An axis that occurs as floordiv(axis, block).
+  // Finds an axis that occurs as floordiv(axis, block).
   void find_block() {
     for_each_expr(plan_.reduced.values[0], [&](const Expr& e) {
       const Binary* quotient = as<Binary>(e);
@@ -67,7 +67,7 @@ class TiledReductionPlanner {
     });
   }
 
-  // Several loads of one operand share its copy.
+  // Plans a padded copy of the load's operand. Several loads of one operand share its copy.
   bool add_copy(const Load& l, const Ranges& ranges) {
     const bool is_param = std::ranges::count(f_.params, l.buffer) > 0;
     const std::vector<Range> read = ranges_read(l, ranges);
@@ -103,7 +103,7 @@ class TiledReductionPlanner {
     value = simplify(value, ranges_of(plan_.reduced));
   }
 
-  // Neighbours in the row are read at a small constant distance in memory, or the same element is read for all of them.
+  // Whether neighbouring results of a row read elements at a small constant distance in memory, or the same element.
   bool reads_along_row() const {
     const Var& x = plan_.reduced.axes[static_cast<size_t>(plan_.row_axis)].var;
     bool any = false;
@@ -238,7 +238,8 @@ class TiledReductionScheduler {
  private:
   const Axis& axis(int k) const { return stage_.axes[static_cast<size_t>(k)]; }
 
-  // Each row is a part before the operand, a contiguous copy, and a part after it, so that no lane needs a test.
+  // Fills a padded copy. Each row is a part before the operand, a contiguous copy, and a part after it, so that no lane
+  // needs a test.
   static Stmt fill(const PaddedCopy& copy) {
     const StorageLoops loops = storage_loops({}, copy.padded->shape);
     const size_t last = loops.vars.size() - 1;
@@ -284,7 +285,7 @@ class TiledReductionScheduler {
     return extent % size ? sequence({whole, rows(Expr(extent - extent % size), extent % size)}) : whole;
   }
 
-  // An epilogue may read an operand whose memory the result gets.
+  // A result must not be computed twice if the epilogue reads an operand: the result may be stored in its memory.
   Repetition repetition() const {
     const bool reads_operand = plan_.epilogue && loads_of(plan_.epilogue->values[0]).size() > 1;
     return reads_operand ? Repetition::forbidden : Repetition::allowed;

@@ -37,8 +37,9 @@ struct TiledReductionPlan {
   Stage reduced;                  // reads the padded copies in place of their operands
   std::optional<Stage> epilogue;  // the next stage, if it reads the results at its own index
   int row_axis = -1;              // the axis of the result along which vectors run, the innermost of its storage
-  // The stage reads a result of an earlier stage. Tiles have one row, and the axis whose blocks are an axis of that
-  // result (-1: none) is a loop over blocks and one over the rows of a block, so that the blocks can be fused.
+  // Whether the stage reads a result of an earlier stage. A tile then has one row. If that result is stored in blocks
+  // of `block` rows, blocked_axis is the axis of the rows (else -1), and becomes a loop over blocks and a loop over the
+  // rows of a block, so that row fusion can fuse the loops over blocks of both stages.
   bool by_row = false;
   int blocked_axis = -1;
   int64_t block = 1;

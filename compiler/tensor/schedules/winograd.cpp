@@ -42,9 +42,9 @@ class WinogradScheduler {
         for_loop(in_share, panels_each, LoopKind::serial, sequence({products(panel), transform_output(panel)}));
     Stmt body = sequence({transform_input(), for_loop(share, plan_.panel_shares, LoopKind::parallel, panels)});
     if (!plan_.is_static_image()) {
-      // Always true. It is a fact from which the accesses of the scratch are proved to be in range.
+      // The condition is always true. From it, accesses of the scratch are proved to be in range (index_facts.h).
       body = if_then(Expr(tiles_of_block_) <= Expr(plan_.products->shape[1]), body);
-      body = let(tiles_of_block_, max(count, Expr(0)), body);  // at least 0, provably
+      body = let(tiles_of_block_, max(count, Expr(0)), body);  // the maximum proves that the number is at least 0
     }
     if (floor_mod(blocks, plan_.workers) != Dim(0)) body = if_then(Expr(block) < Expr(blocks), body);
     body = let(block, Expr(worker_) * Expr(blocks_each) + Expr(next), body);
@@ -79,7 +79,7 @@ class WinogradScheduler {
     Var i = make_var("tile"), number = make_var("number"), top = make_var("top"), left = make_var("left");
     const Dim across = plan_.tiles_along(plan_.x), down = plan_.tiles_along(plan_.y);
     Expr row = floor_div(Expr(number), Expr(across));
-    if (!plan_.is_static_image()) row = min(row, Expr(down - Dim(1)));  // provably
+    if (!plan_.is_static_image()) row = min(row, Expr(down - Dim(1)));  // proves the bound
     Stmt inner = body(Expr(i), Expr(top), Expr(left));
     inner = let(left, floor_mod(Expr(number), Expr(across)) * Expr(plan_.tile), inner);
     inner = let(top, row * Expr(plan_.tile), inner);

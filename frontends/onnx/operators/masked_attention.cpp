@@ -9,8 +9,8 @@
 
 namespace dlcc::frontends::onnx {
 
-// The scores, with -infinity for keys after that of a query. That the last query reads all keys needs no operation if
-// there is one query for each key that is not of the past.
+// The scores, with -infinity for keys after that of a query. The last query reads all keys; this needs no operation of
+// its own if each key that is not of the past has a query.
 static Value causal(Node& n, const Value& scores, const std::optional<Value>& past) {
   const Value before = past ? *past : integer_scalar(0);
   const Value band =

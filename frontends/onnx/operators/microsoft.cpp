@@ -1,4 +1,4 @@
-// Operators of the domain com.microsoft that exporters and quantizers write: activations, products, quantised
+// Operators of the domain com.microsoft that exporters and quantizers write: activations, products, quantized
 // operators.
 #include <limits>
 
@@ -89,11 +89,11 @@ Values convert_fused_conv(Node& n) {
   return {y.poisoned ? y : named_activation(n, y)};
 }
 
-// ---- quantised operators ------------------------------------------------------------------------------------------
+// ---- quantized operators ------------------------------------------------------------------------------------------
 
 using Binary = const char*;
 
-// op(A, B) on quantised tensors: A, its scale and zero point, B's, C's.
+// op(A, B) on quantized tensors: A, its scale and zero point, B's, C's.
 Converter quantized_binary(Binary op) {
   return [op](Node& n) -> Values {
     const DType type = n.in(0).type.dtype;
@@ -103,7 +103,7 @@ Converter quantized_binary(Binary op) {
   };
 }
 
-// A function of a quantised tensor: X, its scale and zero point, Y's.
+// A function of a quantized tensor: X, its scale and zero point, Y's.
 Converter quantized_unary(Function function) {
   return [function](Node& n) -> Values {
     const DType type = n.in(0).type.dtype;
@@ -130,7 +130,7 @@ Values convert_qlinear_global_average_pool(Node& n) {
   return {quantized(n, mean, n.in(3), n.in(4), 0)};
 }
 
-// alpha * A' * B' + C in integers, scaled to the quantised result, or to float32 without a scale of it.
+// alpha * A' * B' + C in integers, scaled to the quantized result, or to float32 without a scale of it.
 Values convert_qgemm(Node& n) {
   enum { a, a_scale, a_zero, b, b_scale, b_zero, c, y_scale, y_zero };
   const double alpha = n.number("alpha", 1);

@@ -10,7 +10,7 @@
 namespace dlcc::frontends::onnx {
 namespace {
 
-// Index `k` of an axis, which is removed.
+// The slice at index `k` of an axis, without this axis.
 Value picked(Node& n, const Value& x, int64_t axis, int64_t k) {
   Value one = n.call("strided_slice", {x},
                      {{"begin", relay::AttrList{k}}, {"end", relay::AttrList{k + 1}}, {"axes", relay::AttrList{axis}}});
@@ -101,7 +101,7 @@ Values separate_inputs(Node& n) {
   return parts;
 }
 
-// Adds the part of the bias that belongs to each.
+// Adds to query, key and value their parts of the bias.
 void add_biases(Node& n, const Value& bias, Values& parts) {
   if (!n.check(bias.rank() == 1, DiagnosticId::shape_mismatch, "bias must have one axis")) return;
   int64_t at = 0;

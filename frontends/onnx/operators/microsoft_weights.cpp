@@ -32,12 +32,13 @@ Value unpacked(Node& n, const Value& packed, DType type, int64_t rows, int64_t c
   return n.cast(wide, type);
 }
 
-// The weights [N, blocks * block] of one type that the object stores as they are packed.
+// The weights [N, blocks * block], for zero points of the type of the packed numbers. The object stores the packed
+// numbers, and kernels dequantize them.
 Value stored_weights(Node& n, const Value& numbers, const Value& scales, const Value& zero, int64_t block) {
   return n.call("qnn.dequantize", {numbers, scales, zero}, {{"axis", 1}, {"block_size", block}});
 }
 
-// Those whose zero points are real numbers.
+// The weights [N, blocks * block], for zero points that are real numbers.
 Value centred_weights(Node& n, const Value& numbers, const Value& scales, const Value& zero, int64_t block) {
   if (numbers.poisoned) return numbers;
   const Shape whole = numbers.type.shape, blocks = {whole[0], scales.type.shape[1], Dim(block)};

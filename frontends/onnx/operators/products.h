@@ -1,4 +1,4 @@
-// The product that MatMul and its quantised forms share.
+// The product that MatMul and its quantized forms share.
 #pragma once
 
 #include "frontends/onnx/node.h"

@@ -1,4 +1,4 @@
-// Quantised operators: QuantizeLinear, DequantizeLinear, DynamicQuantizeLinear, and products of quantised tensors.
+// Quantized operators: QuantizeLinear, DequantizeLinear, DynamicQuantizeLinear, and products of quantized tensors.
 #include "frontends/onnx/operators/quantization.h"
 
 #include "frontends/onnx/operators/products.h"
@@ -93,7 +93,7 @@ Values convert_matmul_integer(Node& n) {
   return {matrix_product(n, centred(n, a, rows), centred(n, b, n.optional_in(3)))};
 }
 
-// Sums of products of quantised numbers as the quantised result, for a scale of one number or of the sums' shape.
+// Sums of products of quantized numbers as the quantized result, for a scale of one number or of the sums' shape.
 Value requantized(Node& n, const Value& sums, const Value& a_scale, const Value& b_scale, const Value& y_scale,
                   const Value& y_zero_point) {
   const DType type = dtype::f32;
@@ -129,7 +129,7 @@ Values convert_qlinear_matmul(Node& n) {
   return {requantized(n, product, per_row(n, n.in(1), n.in(0)), n.in(4), n.in(6), n.in(7))};
 }
 
-// The convolution of two quantised tensors, with zero points that may be missing; weights have one per output channel.
+// The convolution of two quantized tensors, with zero points that may be missing; weights have one per output channel.
 Value integer_convolution(Node& n, int x, int w, int x_zero, int w_zero) {
   const int64_t axes = n.in(w).rank() - 1;
   auto zeros = n.optional_in(w_zero);

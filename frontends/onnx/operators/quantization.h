@@ -1,11 +1,11 @@
-// Conversion between real numbers and quantised ones, real = (stored - zero point) * scale.
+// Conversion between real numbers and quantized ones, real = (stored - zero point) * scale.
 #pragma once
 
 #include "frontends/onnx/operators/table.h"
 
 namespace dlcc::frontends::onnx {
 
-// Scale and zero point are one number each, or one per index of `axis`. The zero point has the quantised type.
+// Scale and zero point are one number each, or one per index of `axis`. The zero point has the quantized type.
 Value quantized(Node&, const Value& x, const Value& scale, const Value& zero_point, int64_t axis);
 Value dequantized(Node&, const Value& x, const Value& scale, const Value& zero_point, int64_t axis);
 

@@ -137,7 +137,7 @@ std::string inputs_text(const Row& row) {
 
 Converter direct(const char* relay_op) {
   return [relay_op](Node& n) -> Values {
-    n.ignore("consumed_inputs");  // an optimisation hint of operator set 1
+    n.ignore("consumed_inputs");  // an optimization hint of operator set 1
     return {n.call(relay_op, n.all_inputs())};
   };
 }
