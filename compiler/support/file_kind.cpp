@@ -160,7 +160,7 @@ bool is_pickle(std::string_view bytes) {
          "\x8A}](c\x95"sv.find(bytes[2]) != std::string_view::npos;
 }
 
-// A serialised graph of TensorFlow: its nodes have a name and, as field 2, an operator.
+// A serialized graph of TensorFlow: its nodes have a name and, as field 2, an operator.
 const FileKind* tensorflow_kind(std::string_view bytes) {
   constexpr size_t beginning = 1 << 16;  // bytes to search
   const std::string_view start = bytes.substr(0, beginning);

@@ -35,13 +35,13 @@ Compiler::Address Compiler::address(const BufferStorage& storage, const std::vec
     } else {
       r.gather = true;
       r.step = 0;
-      r.lanes = materialise(lanes);
+      r.lanes = materialize(lanes);
       r.level = r.lanes.level;
       r.is_mutable = r.lanes.epoch != 0;
     }
     r.level = std::max(r.level, strip_level_);
   }
-  r.scalar = materialise(scalar);
+  r.scalar = materialize(scalar);
   r.level = std::max(r.level, r.scalar.level);
   r.is_mutable |= r.scalar.epoch != 0;
   return r;
@@ -51,7 +51,7 @@ Compiler::Address Compiler::address(const BufferStorage& storage, const std::vec
 void Compiler::check(const BufferStorage& storage, const Buffer& b, const std::vector<Expr>& indices) {
   for (size_t d = 0; d < indices.size(); ++d) {
     if (provably_in_range(indices[d], b->shape[d], ranges_)) continue;
-    Value index = materialise(affine(indices[d]));
+    Value index = materialize(affine(indices[d]));
     Value mask = guard_ ? *guard_ : mask_ ? *mask_ : all_lanes();
     mark_used(index);
     Instruction i;
@@ -75,7 +75,7 @@ Value Compiler::load_value(const Expr& e, const Load& x) {
     if (provably_in_range(x.indices[d], x.buffer->shape[d], ranges_)) continue;
     safe = false;
     if (!x.otherwise) continue;
-    Value index = materialise(affine(x.indices[d]));
+    Value index = materialize(affine(x.indices[d]));
     mask = conjunction(mask, emit(in_range_instruction(), Kind::boolean, {index}, x.buffer->shape[d].value()));
   }
   Value otherwise;
@@ -139,7 +139,7 @@ Value Compiler::private_load(const Load& x, const BufferStorage& storage) {
     uint32_t at = static_cast<uint32_t>(storage.reg + element * strip_lanes * kind_bytes(kind));
     return {at, kind, true, level(), epoch_};
   }
-  Value offsets = materialise(flat);
+  Value offsets = materialize(flat);
   mark_used(offsets);
   Instruction i;
   i.a = offsets.vector ? index_constant(0).reg : offsets.reg;
@@ -181,7 +181,7 @@ void Compiler::private_store(const Store& x, const BufferStorage& storage) {
   Affine flat;
   for (size_t d = 0; d < x.indices.size(); ++d) add_to(flat, affine(x.indices[d]), storage.strides[d]);
   bool fixed = flat.terms.empty();
-  Value offsets = fixed ? Value{} : materialise(flat);
+  Value offsets = fixed ? Value{} : materialize(flat);
   last_ = {};
   Value v = value(x.value);
   mark_used(v);

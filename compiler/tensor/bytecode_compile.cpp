@@ -85,7 +85,7 @@ void Compiler::strip(const std::vector<const For*>& nest) {
   Value total;
   if (nest.size() == 1) {
     clear_memo();
-    total = materialise(affine(nest[0]->extent));
+    total = materialize(affine(nest[0]->extent));
     if (auto r = range_of(nest[0]->extent, ranges_)) ranges_[nest[0]->var] = {0, std::max<int64_t>(r->high - 1, 0)};
   } else {
     int64_t n = 1;
@@ -149,7 +149,7 @@ void Compiler::loop(const For& x) {
     }
   }
   clear_memo();
-  Value extent = materialise(affine(x.extent));
+  Value extent = materialize(affine(x.extent));
   if (extent.vector)
     divergent_loop(x, extent);
   else
@@ -185,7 +185,7 @@ void Compiler::statement(const Stmt& s) {
                      clear_memo();
                      Affine a = affine(x.value);
                      if (std::ranges::any_of(a.terms, [](const auto& t) { return t.first.epoch != 0; })) {
-                       Value v = materialise(a);
+                       Value v = materialize(a);
                        a = {};
                        add_term(a, v.epoch ? emit(copy_instruction(Kind::i64), Kind::i64, {v}) : v, 1);
                      }

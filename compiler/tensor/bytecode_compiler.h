@@ -95,7 +95,7 @@ class Compiler {
   // ---- index arithmetic ----
   Affine affine(const Expr& e);
   Affine linear_parts(const Expr& e);
-  Value materialise(const Affine& a);
+  Value materialize(const Affine& a);
   void mark_used(const Value& v);
 
   // ---- expressions ----

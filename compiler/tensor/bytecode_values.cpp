@@ -118,7 +118,7 @@ Affine Compiler::linear_parts(const Expr& e) {
     if (b.terms.empty())
       add_to(product, a, b.constant);
     else
-      add_term(product, emit(binary_instruction(BinaryOp::mul, Kind::i64), Kind::i64, {materialise(a), materialise(b)}),
+      add_term(product, emit(binary_instruction(BinaryOp::mul, Kind::i64), Kind::i64, {materialize(a), materialize(b)}),
                1);
     return product;
   }
@@ -128,7 +128,7 @@ Affine Compiler::linear_parts(const Expr& e) {
 
 // The value of a linear form. Terms are added from the outermost scope to the innermost, so that partial sums are
 // computed outside of inner loops.
-Value Compiler::materialise(const Affine& a) {
+Value Compiler::materialize(const Affine& a) {
   auto terms = a.terms;
   std::ranges::stable_sort(terms, [](const auto& x, const auto& y) {
     return std::tuple(x.first.vector, x.first.level, x.first.epoch != 0) <
@@ -191,7 +191,7 @@ Value Compiler::compute(const Expr& e) {
   return std::visit(overloaded{
                         [&](const Literal& x) { return literal_value(e.type(), x); },
                         [&](const VarRef& x) {
-                          if (indices_.count(x.var)) return materialise(affine(e));
+                          if (indices_.count(x.var)) return materialize(affine(e));
                           auto it = variables_.find(x.var);
                           DLCC_CHECK(it != variables_.end(), "variable {} is not bound", x.var->name);
                           return it->second;
@@ -219,7 +219,7 @@ Value Compiler::compute(const Expr& e) {
 Value Compiler::binary_value(const Expr& e, const Binary& x) {
   Kind kind = register_kind(e.type(), precision_);
   if (e.type() == dtype::i64 && (x.op == BinaryOp::add || x.op == BinaryOp::sub || x.op == BinaryOp::mul))
-    return materialise(affine(e));
+    return materialize(affine(e));
   if (x.op == BinaryOp::add && is_float(e.type())) {
     auto multiply_add = [&](const Expr& product, const Expr& other) {
       const Binary& p = *as<Binary>(product);

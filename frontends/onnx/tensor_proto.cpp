@@ -81,7 +81,7 @@ std::vector<std::byte> write_tensor_proto(const std::string& name, const Constan
   tensor.set_raw_data(value.bytes().data(), value.bytes().size());
   std::vector<std::byte> bytes(tensor.ByteSizeLong());
   bool written = tensor.SerializeToArray(bytes.data(), static_cast<int>(bytes.size()));
-  DLCC_CHECK(written, "a tensor of {} bytes cannot be serialised", bytes.size());
+  DLCC_CHECK(written, "a tensor of {} bytes cannot be serialized", bytes.size());
   return bytes;
 }
 

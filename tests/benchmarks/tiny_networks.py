@@ -8,7 +8,7 @@ FOLDER/NAME.onnx, in QDQ form with activations of uint8 and weights of int8 for 
     dscnn        keyword spotting: 49 x 10, 12 classes
     mobilenet    visual wake words, MobileNetV1 of width 0.25: 96 x 96 x 3, 2 classes
     autoencoder  anomaly detection: 640 numbers
-Batch normalisation is folded into the weights. Biases and scales are such that rectifiers pass about half of their
+Batch normalization is folded into the weights. Biases and scales are such that rectifiers pass about half of their
 operands. tiny_networks_measure.py runs them on a microcontroller. Needs onnx, onnxruntime and numpy.
 """
 import argparse

@@ -40,7 +40,7 @@ class Network {
     return {"%x", channels};
   }
 
-  // A convolution that keeps the image's size but for its stride, with folded batch normalisation as real networks
+  // A convolution that keeps the image's size but for its stride, with folded batch normalization as real networks
   // have.
   Image conv(const Image& x, const Conv& c) {
     int64_t fan_in = x.channels / c.groups * c.taps * c.taps;

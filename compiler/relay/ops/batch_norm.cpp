@@ -1,4 +1,4 @@
-// nn.batch_norm: normalises with given statistics, as at inference. The moving statistics are returned unchanged.
+// nn.batch_norm: normalizes with given statistics, as at inference. The moving statistics are returned unchanged.
 #include "relay/attr_structs.h"
 #include "relay/op_support/elements.h"
 #include "relay/op_support/type_checks.h"

@@ -162,8 +162,8 @@ Value batch_to_space(const BatchBlockAttrs& a, Composition& c) {
 
 // ---- yolo_reorg
 
-// Darknet's reorganisation: the elements of an image of fewer channels and more pixels, in an order of their own.
-Value yolo_reorganised(const YoloReorgAttrs& a, Composition& c) {
+// Darknet's reorganization: the elements of an image of fewer channels and more pixels, in an order of their own.
+Value yolo_reorganized(const YoloReorgAttrs& a, Composition& c) {
   const Value x = c.operand(0);
   c.require(first_of({check_type(x.type, "data", types::movable), check_rank(x.type, "data", 4),
                       check_positive("stride", {a.stride})}));
@@ -225,7 +225,7 @@ void blocks(OperatorTable& table) {
                                 .summary = "blocks of pixels become channels, in the order of darknet",
                                 .attributes = {{"stride", &YoloReorgAttrs::stride, "rows and columns of a block"}},
                                 .arguments = {"data"}},
-                               yolo_reorganised));
+                               yolo_reorganized));
 }
 
 }  // namespace dlcc::relay::ops

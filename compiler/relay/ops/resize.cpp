@@ -216,7 +216,7 @@ class Resizing {
     Expr at = s.base + tap, extent(axes_[k].in);
     return select(logical_and(at >= Expr(0), at < extent), w, number(type, 0));
   }
-  bool normalises(int k) const { return a_.cubic_exclude || taps_of(axes_[k]).stretch; }
+  bool normalizes(int k) const { return a_.cubic_exclude || taps_of(axes_[k]).stretch; }
 
   Expr element(const Tensor& t, int k, Index i, Expr position) const {
     std::vector<Expr> at(i.begin(), i.begin() + t.rank());
@@ -245,7 +245,7 @@ class Resizing {
         sum = sum ? sum + term : term;
         weights = weights ? weights + w : w;
       }
-      return normalises(k) ? sum / weights : sum;
+      return normalizes(k) ? sum / weights : sum;
     };
   }
 

@@ -191,7 +191,7 @@ Result subtract(BlockRewriter& r, const Binding&, const Call& call) {
   return r.emit("add", {call.args[0], offset});
 }
 
-// ---- batch normalisation
+// ---- batch normalization
 
 // The value itself: x * scale + offset with scale = gamma / sqrt(var + epsilon), offset = beta - mean * scale; computed
 // in float32 for the narrow types, whose precision would be lost in the steps.

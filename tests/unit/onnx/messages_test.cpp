@@ -106,7 +106,7 @@ TEST_CASE("an unknown attribute without a similar name lists all attributes") {
       has(errors_of(x + y + node("Softmax", {"x"}, {"y"}, integer("dimension", 0))), "help: Softmax may have: axis\n"));
 }
 
-TEST_CASE("operator names of other frameworks are recognised") {
+TEST_CASE("operator names of other frameworks are recognized") {
   const auto meant = [](const char* name) { return std::string(find_foreign_operator(name).first); };
   CHECK(meant("Conv2D") == "Conv");
   CHECK(meant("aten::conv_transpose2d") == "ConvTranspose");

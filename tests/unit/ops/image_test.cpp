@@ -129,7 +129,7 @@ TEST_CASE("reverse_sequence reverses the first elements of each sequence") {
 
 // ---- sampling -----------------------------------------------------------------------------------------------------
 
-// A row of four pixels, sampled at normalised positions.
+// A row of four pixels, sampled at normalized positions.
 static Constant sample(const Values& positions, Attrs attrs) {
   const auto count = static_cast<int64_t>(positions.size());
   attrs.emplace("align_corners", false);

@@ -1,4 +1,4 @@
-// Convolutions, matrix products, pooling, normalisation: values, edge cases of windows, and type relations.
+// Convolutions, matrix products, pooling, normalization: values, edge cases of windows, and type relations.
 #include "operators.h"
 #include "tensor/visit.h"
 

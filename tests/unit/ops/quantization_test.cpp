@@ -1,4 +1,4 @@
-// Operators of quantised networks, of masks, and einsum.
+// Operators of quantized networks, of masks, and einsum.
 #include "operators.h"
 
 namespace dlcc::relay {

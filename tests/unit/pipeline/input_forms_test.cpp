@@ -27,7 +27,7 @@ std::string text_of(const std::optional<InputForm>& form) {
   return text;
 }
 
-// A SequenceProto of two float32 tensors, [2] and [0], as it is serialised.
+// A SequenceProto of two float32 tensors, [2] and [0], as it is serialized.
 const std::string two_tensors("\x1a\x0e\x08\x02\x10\x01J\x08\0\0\x80?\0\0\0@\x1a\x06\x08\0\x10\x01J\0", 24);
 // OptionalProtos without an element, and with this sequence.
 const std::string nothing("\x10\0", 2), some("\x10\x03*\x18" + two_tensors);
