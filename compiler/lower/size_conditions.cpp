@@ -33,7 +33,8 @@ Magnitude magnitude(const std::shared_ptr<const DimAtom>& atom, std::vector<Magn
     return {tensor::cast(dtype::f64, tensor::symbol_var(atom->symbol)), most};
   }
   const Magnitude a = magnitude(atom->args[0], operands), b = magnitude(atom->args[1], operands);
-  operands.insert(operands.end(), {a, b});
+  if (!atom->args[0].is_constant()) operands.push_back(a);  // a constant fits int64
+  if (!atom->args[1].is_constant()) operands.push_back(b);
   const bool is_minimum =
       atom->kind == DimAtom::Kind::min && provably_le(0, atom->args[0]) && provably_le(0, atom->args[1]);
   const Dim value = Dim::of_atom(atom);

@@ -154,8 +154,11 @@ Dim floor_mod(const Dim& a, const Dim& b) {
   return atom_of(DimAtom::Kind::floor_mod, a, b);
 }
 
+// The bounds of int64 stand for "no bound" in exported models, and bound no size.
 Dim min(const Dim& a, const Dim& b) {
   if (a.is_overflow() || b.is_overflow()) return Dim::overflow();
+  if (a == Dim(INT64_MAX)) return b;
+  if (b == Dim(INT64_MAX)) return a;
   if (provably_le(a, b)) return a;
   if (provably_le(b, a)) return b;
   return Dim::compare(a, b) < 0 ? atom_of(DimAtom::Kind::min, a, b) : atom_of(DimAtom::Kind::min, b, a);
@@ -163,6 +166,8 @@ Dim min(const Dim& a, const Dim& b) {
 
 Dim max(const Dim& a, const Dim& b) {
   if (a.is_overflow() || b.is_overflow()) return Dim::overflow();
+  if (a == Dim(INT64_MIN)) return b;
+  if (b == Dim(INT64_MIN)) return a;
   if (provably_le(a, b)) return b;
   if (provably_le(b, a)) return a;
   return Dim::compare(a, b) < 0 ? atom_of(DimAtom::Kind::max, a, b) : atom_of(DimAtom::Kind::max, b, a);
