@@ -34,7 +34,7 @@ AliasAnalysis::AliasAnalysis(const Program& program, const Function& function, c
 
 void AliasAnalysis::check(ValueId v) {
   const Value& value = function_.values[static_cast<size_t>(v)];
-  const MemorySize size = sizes_(v);
+  const MemorySize size = memory_.emplace_back(sizes_(v));
   capacity_.push_back(size.upper_bound().value_or(-1));
   if (value.storage != Storage::temporary || !plan_.has_memory(v)) return;
   const Allocation allocation{fmt::format("%{}", v), size, value.alignment, position(v)};
@@ -88,6 +88,10 @@ bool AliasAnalysis::may_alias(ValueId a, ValueId b) const {
   if (plan_.is_stacked())
     return !is_below(static_cast<int>(i), static_cast<int>(j)) && !is_below(static_cast<int>(j), static_cast<int>(i));
   return i < j + capacity_[static_cast<size_t>(b)] && j < i + capacity_[static_cast<size_t>(a)];
+}
+
+int64_t AliasAnalysis::memory_at(ValueId v, const std::map<std::string, int64_t>& sizes) const {
+  return memory_[static_cast<size_t>(v)].at(sizes).value_or(0);
 }
 
 bool AliasAnalysis::begin_together(ValueId a, ValueId b) const { return position(a) == position(b); }

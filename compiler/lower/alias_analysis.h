@@ -28,6 +28,8 @@ class AliasAnalysis {
   bool begin_together(ValueId a, ValueId b) const;
   // A power of two that divides the offset of the temporary for all sizes.
   int64_t alignment(ValueId) const;
+  // The bytes of memory that the plan gives to the temporary at these values of all symbols.
+  int64_t memory_at(ValueId, const std::map<std::string, int64_t>& sizes) const;
 
  private:
   // The memory of a temporary or of a workspace.
@@ -50,6 +52,7 @@ class AliasAnalysis {
   const Function& function_;
   const FunctionPlan& plan_;
   MemorySizes sizes_;
+  std::vector<MemorySize> memory_;        // by value id
   std::vector<int64_t> capacity_;         // by value id, then by call, of constant arenas: an upper bound of its bytes
   std::vector<std::vector<bool>> below_;  // [high][low], blocks: whether `low` ends where `high` begins, or before
   std::string violation_;

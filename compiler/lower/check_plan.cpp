@@ -27,8 +27,8 @@
 //
 // A program with symbolic sizes is interpreted at several sizes. Then every temporary has memory of its own, and a
 // write leaves all temporaries undefined that may alias the written one for any sizes (lower/alias_analysis.h). So
-// disjointness of live temporaries is checked for all sizes, and accesses are checked to be inside of their values at
-// these sizes.
+// disjointness of live temporaries is checked for all sizes; accesses are checked to be inside of their values, and
+// values to fit the memory that the plan gives them, at these sizes.
 #include "lower/check_plan.h"
 
 #include <algorithm>
@@ -66,7 +66,7 @@ class PlanChecker : ValueAddresses {
   // null.
   PlanChecker(const Program& program, const Function& function, const FunctionPlan& plan,
               const std::vector<FunctionPlan>& functions, const AliasAnalysis* aliases, const Sizes& sizes)
-      : ValueAddresses(function, plan, aliases), program_(program), functions_(functions), sizes_(sizes) {}
+      : ValueAddresses(function, plan, aliases, sizes), program_(program), functions_(functions) {}
 
   void run() {
     for_each_function_call(function_.body, [&](const Call& call) { number_call(call); });
@@ -179,7 +179,7 @@ class PlanChecker : ValueAddresses {
         if (&variant == &kernel.variants[0])
           operands.push_back({call.operands[k], variant.params[k].access, range_of(call.operands[k])});
         else if (variant.params[k].access != operands[k].access)
-          fail("{}: the code levels disagree about parameter {}", where, k);
+          fail("{}: the CPU levels disagree about parameter {}", where, k);
       }
     }
     return operands;
@@ -409,7 +409,6 @@ class PlanChecker : ValueAddresses {
 
   const Program& program_;
   const std::vector<FunctionPlan>& functions_;
-  const Sizes& sizes_;
   std::map<const Call*, size_t> calls_;  // their numbers in the order of lower/walk.h
   std::set<ValueId> incomplete_;         // values that loops around the step write slice by slice
 };

@@ -67,6 +67,12 @@ void ValueAddresses::check_temporary(ValueId v) const {
          value.alignment);
 }
 
+// The plan computes the memory for the largest data-dependent sizes; the value has the size of a run.
+void ValueAddresses::check_memory(ValueId v) const {
+  const int64_t bytes = function_.values[v].bytes.value(), memory = aliases_->memory_at(v, sizes_);
+  if (bytes > memory) fail("{} has {} bytes, for which the plan has {} bytes of memory", label(v), bytes, memory);
+}
+
 Bytes ValueAddresses::range_of(ValueId v) const {
   const ValueId owner = begins_at_scalar(v) ? base_id(v) : v;
   return {address_[owner], address_[owner] + function_.values[owner].bytes.value()};
@@ -96,7 +102,7 @@ void ValueAddresses::check_usable(ValueId v, const std::string& where) const {
   if (base_of(v).storage != Storage::temporary) return;
   const bool has_place = aliases_ ? plan_.has_memory(base_id(v)) : plan_.offsets[base_id(v)] != -1;
   if (!has_place) fail("{}: {} has no offset in the arena", where, label(v));
-  if (!aliases_) check_temporary(base_id(v));
+  aliases_ ? check_memory(base_id(v)) : check_temporary(base_id(v));
 }
 
 void ValueAddresses::check_writable(ValueId v, const std::string& where) const {

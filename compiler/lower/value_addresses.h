@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -24,9 +25,11 @@ template <class... T>
 class ValueAddresses {
  public:
   // Gives every value an address, and checks that temporaries are inside the arena. `aliases` is null for programs with
-  // static sizes. With `aliases`, every temporary gets memory of its own.
-  ValueAddresses(const Function& function, const FunctionPlan& plan, const AliasAnalysis* aliases)
-      : function_(function), plan_(plan), aliases_(aliases) {
+  // static sizes. With `aliases`, every temporary gets memory of its own; `sizes` are the symbols' values, of which
+  // `function` is the instance.
+  ValueAddresses(const Function& function, const FunctionPlan& plan, const AliasAnalysis* aliases,
+                 const std::map<std::string, int64_t>& sizes)
+      : function_(function), plan_(plan), aliases_(aliases), sizes_(sizes) {
     lay_out();
   }
 
@@ -52,6 +55,7 @@ class ValueAddresses {
   const Function& function_;
   const FunctionPlan& plan_;
   const AliasAnalysis* aliases_;
+  const std::map<std::string, int64_t>& sizes_;
   std::vector<int64_t> address_;  // by value id
 
  private:
@@ -59,6 +63,7 @@ class ValueAddresses {
   void check_view(ValueId) const;
   void check_inside_base(ValueId) const;
   void check_temporary(ValueId) const;
+  void check_memory(ValueId) const;
 };
 
 }  // namespace dlcc::lower
