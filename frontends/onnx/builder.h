@@ -47,6 +47,9 @@ class BlockBuilder {
   relay::Block close(relay::Atom result);
   void discard();                                               // closes without a result
   const relay::Block& current() const { return open_.back(); }  // the bindings since the last open()
+  // Takes the current block away, so that bindings are added to the block around it, until it is put back.
+  relay::Block suspend();
+  void resume(relay::Block);
 
   relay::Var parameter(const std::string& name, const relay::TensorType&);
   // Notes that the variable is an input of the model: sizes that depend on the elements of small inputs are known

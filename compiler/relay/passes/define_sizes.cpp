@@ -5,15 +5,16 @@
 //                                                     %d = define_sizes(%s, (?1), (?))
 //                                                     %r = call_tensor(@pad, %x, 0f, %w)
 //
-// OperatorSpec::sizes defines the sizes, OperatorSpec::largest_sizes their bounds.
+// OperatorSpec::sizes defines the sizes, OperatorSpec::largest_sizes their bounds. In a local function, such as a loop,
+// a match_cast of the result bounds a size, too, if nothing else does.
 #include <algorithm>
-#include <cctype>
 #include <set>
 
 #include "relay/call_type.h"
 #include "relay/operator.h"
 #include "relay/passes/passes.h"
 #include "relay/passes/replace.h"
+#include "support/ascii.h"
 #include "support/similar_names.h"
 #include "tensor/element_expressions.h"
 
@@ -52,14 +53,21 @@ class SizeDefiner {
     for_each_symbol(type, [&](const Symbol& s) { known_.insert(s.name); });
   }
 
-  void block(Block& b) {
+  void block(Block& b, bool is_local = false) {
     std::vector<Binding> out;
     out.reserve(b.bindings.size());
+    for (const Binding& binding : b.bindings) {
+      const auto* cast = std::get_if<MatchCast>(&binding.op);
+      const auto* value = cast ? std::get_if<Var>(&cast->value) : nullptr;
+      const auto* type = value && is_local ? as<TensorType>(cast->type) : nullptr;
+      if (type) casts_.emplace((*value)->id, type->shape);
+    }
     for (Binding& binding : b.bindings) {
       values_.learn(module_, binding);
-      if (auto* closure = std::get_if<MakeFunction>(&binding.op))
+      auto* closure = std::get_if<MakeFunction>(&binding.op);
+      if (closure)
         for (const Var& p : closure->function->params) see(p->type);
-      for_each_block(binding.op, [&](Block& inner) { block(inner); });
+      for_each_block(binding.op, [&](Block& inner) { block(inner, is_local || closure); });
       if (auto* sizes = std::get_if<DefineSizes>(&binding.op)) {
         for (const Symbol& s : sizes->symbols) known_.insert(s.name);
         if (const auto bound = bound_of(binding.var->name))
@@ -101,6 +109,8 @@ class SizeDefiner {
     std::vector<Dim> most(unknown->axes.size(), unknown_dim());
     if (op.largest_sizes)
       for (size_t k = 0; k < most.size(); ++k) most[k] = op.largest_sizes(call->attrs, operands)[unknown->axes[k]];
+    for (size_t k = 0; k < most.size(); ++k)
+      if (most[k] == unknown_dim()) most[k] = size_after_cast(binding.var, unknown->axes[k]);
     const std::string name = binding.var->name.empty() ? op.short_name() : binding.var->name;
     if (const auto bound = bound_of(name))
       for (Dim& m : most) m = m == unknown_dim() ? Dim(*bound) : min(m, *bound);
@@ -109,6 +119,15 @@ class SizeDefiner {
     const bool suffice = op.sizes_suffice && unknown_elements(op, operands) == unknown->axes.size();
     binding.op =
         of_known_size(op, *call, operands, with_bounds(*as<TensorType>(binding.var->type), *unknown, most), suffice);
+  }
+
+  // The size that a match_cast of the value requires, over symbols that are defined before the value; else "?".
+  Dim size_after_cast(const Var& value, size_t axis) const {
+    const auto cast = casts_.find(value->id);
+    if (cast == casts_.end() || axis >= cast->second.size()) return unknown_dim();
+    const Dim& size = cast->second[axis];
+    const bool is_known = std::ranges::all_of(size.symbols(), [&](const Symbol& s) { return known_.contains(s.name); });
+    return is_known ? size : unknown_dim();
   }
 
   // The number of elements of unknown value in the operands after the arguments. If there are more of them than unknown
@@ -183,7 +202,7 @@ class SizeDefiner {
   // The bound that the user gives for a value. Names of other languages are identifiers in Relay.
   std::optional<int64_t> bound_of(const std::string& value) {
     data_dependent_.push_back(value);
-    auto is_same = [](char a, char b) { return a == b || (a == '_' && !std::isalnum(static_cast<unsigned char>(b))); };
+    auto is_same = [](char a, char b) { return a == b || (a == '_' && !is_alphanumeric(b)); };
     for (const auto& [name, bound] : bounds_)
       if (std::ranges::equal(value, name, is_same) ||
           (value.starts_with('v') && std::ranges::equal(value.substr(1), name, is_same))) {
@@ -200,6 +219,7 @@ class SizeDefiner {
   std::vector<std::string> data_dependent_;  // names of values with data-dependent sizes
   KnownValues values_;
   std::set<std::string> known_;  // symbols that are defined before the current binding
+  std::map<int, Shape> casts_;   // the sizes that a match_cast in a local function requires, by the value's id
 };
 
 }  // namespace

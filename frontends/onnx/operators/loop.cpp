@@ -202,9 +202,9 @@ void add_loop(Table& table) {
   table.add_with_structures(
       {{"Loop", 1, "M cond v_initial", 0, any_number, any_number, [](Node& n) { return LoopNode(n).convert(); }}});
   table.only_if("Loop",
-                "the number of iterations with scan outputs and the sizes of carried values have bounds, and the "
-                "slices of a scan output have one shape; where the loop carries sequences, the number of iterations is "
-                "known at compile time");
+                "the number of iterations with scan outputs and the sizes of carried values have bounds, and no "
+                "iteration changes the sizes of the slices of a scan output; where the loop carries sequences, the "
+                "number of iterations is known at compile time");
 }
 
 }  // namespace dlcc::frontends::onnx

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <span>
 
+#include "frontends/onnx/operators/invariant_sizes.h"
 #include "relay/passes/replace.h"
 
 namespace dlcc::frontends::onnx {
@@ -103,29 +104,30 @@ class LoopFunction {
     return length_of_count_;
   }
 
-  // The slice, with the declared numbers in place of sizes that each iteration computes. They are checked at run time.
-  Value fixed_size_slice(const ScanOutput& out) {
-    Shape shape = out.slice.type.shape;
-    bool is_declared = true;
-    for (size_t k = 0; k < shape.size(); ++k) {
-      if (!builder_.has_new_symbol(shape[k], first_symbol_)) continue;
-      const auto size = out.declared_sizes.size() == shape.size() ? out.declared_sizes[k] : std::nullopt;
-      is_declared &= size.has_value();
-      if (size) shape[k] = *size;
-    }
-    n_.check(
-        is_declared, DiagnosticId::dynamic_shape,
-        fmt::format("the slices of the scan output '{}' are {}: each iteration computes their sizes, which may differ",
-                    out.name, describe(out.slice.type)),
-        "declare the sizes as numbers in the body's output; or compute them before the loop, as the Shape of a "
-        "tensor; or carry a tensor to which every iteration appends");
-    return shape == out.slice.type.shape ? out.slice : builder_.check_sizes(out.slice, shape, n_.location());
+  // The slice, with sizes that are known before the loop in place of those that each iteration computes: the declared
+  // numbers, or sizes of equal values. They are checked at run time.
+  Value fixed_size_slice(const ScanOutput& out, InvariantSizes& sizes) {
+    Shape declared = out.slice.type.shape;
+    for (size_t k = 0; k < declared.size() && declared.size() == out.declared_sizes.size(); ++k)
+      if (out.declared_sizes[k] && builder_.has_new_symbol(declared[k], first_symbol_))
+        declared[k] = *out.declared_sizes[k];
+    const std::optional<Shape> known = sizes.before_loop(declared);
+    n_.check(known.has_value(), DiagnosticId::dynamic_shape,
+             fmt::format("the slices of the scan output '{}' are {}: their sizes may differ between iterations",
+                         out.name, describe(out.slice.type)),
+             "declare the sizes as numbers in the body's output; or compute them from values that no iteration "
+             "changes; or carry a tensor to which every iteration appends");
+    if (n_.failed() || *known == out.slice.type.shape) return out.slice;
+    return builder_.check_sizes(out.slice, *known, n_.location());
   }
 
   // Makes scan outputs carried values in which an iteration replaces a slice.
   void write_slices(Iteration& iteration) {
+    Values of_iteration = carried_;
+    of_iteration.push_back(counter_);
+    InvariantSizes sizes(n_, of_iteration, first_symbol_);
     for (const ScanOutput& out : iteration.scanned) {
-      const Value slice = fixed_size_slice(out);
+      const Value slice = fixed_size_slice(out, sizes);
       if (n_.failed()) return;
       const std::optional<Dim> most = length(out);
       n_.check(most.has_value(), DiagnosticId::dynamic_shape,

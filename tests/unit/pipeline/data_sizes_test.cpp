@@ -337,3 +337,34 @@ TEST_CASE("a function that only an arm calls refuses sizes at the call") {
       check_engines(function + x + ") { " + calls + " }", {{dtype::f32, {rows, 4}}});
     }
 }
+
+TEST_CASE("every second column of rows that data select, in number half of the columns, rounded up") {
+  const std::string text = R"(def @main(%x: Tensor[(n, m), float32]) {
+    let %found = argwhere(take(nn.relu(%x), 0i64, axis=1));
+    let %rows = take(%x, squeeze(prefix(%found.0, %found.1), axis=[1]), axis=0);
+    let %half = strided_slice(%rows, begin=[0, 0], end=[n, m], strides=[1, 2]);
+    (nn.softmax(tanh(%half)), sum(nn.softmax(%half), axis=[0]))
+  })";
+  for (int64_t m : {1, 5, 16, 33}) check_engines(text, {{dtype::f32, {9, m}}});
+}
+
+// The form in which the importer writes a scan output whose slices have a size that an input decides.
+TEST_CASE("a loop writes slices of a size that is computed before it") {
+  check_engines(R"(def @main(%h: Tensor[(1, 3), float32], %k: Tensor[(1), int64]) {
+    let %size = concatenate((floor_mod(%k, 5i64), full(3i64, shape=[1], dtype="int64")));
+    let %before: Tensor[(?1, 3), float32] = broadcast_to(full(0f, shape=[1, 3]), %size);
+    let %loop = fn (%i: int64, %state: Tensor[(1, 3), float32], %all: Tensor[(4, 2 * ?1, 3), float32]) {
+      if (less(%i, 4i64)) {
+        let %row: Tensor[(?2, 3), float32] = broadcast_to(%state, %size);
+        let %checked = match_cast(%row, Tensor[(?1, 3), float32]);
+        let %both = concatenate((%row, nn.relu(%row)), axis=0);
+        let %slice = match_cast(%both, Tensor[(2 * ?1, 3), float32]);
+        %loop(%i + 1i64, tanh(%state), dynamic_update_slice(%all, %slice, %i, axis=0))
+      } else {
+        %all
+      }
+    };
+    %loop(0i64, %h, full(0f, shape=[4, 2 * ?1, 3]))
+  })",
+                {{dtype::f32, {1, 3}}, {dtype::i64, {1}}});
+}
