@@ -14,18 +14,18 @@ class FirstOrderCheck {
  public:
   explicit FirstOrderCheck(Module& module) {
     for (const auto& [name, def] : module.data_types) {
-      if (!def.params.empty()) left_ = "type " + name + " has parameters";
+      if (!def.params.empty()) violation_ = "type " + name + " has parameters";
       for (const ConstructorDef& c : def.constructors)
         for (const Type& field : c.fields) check(field);
     }
     for (auto& [name, f] : module.functions) {
-      if (!f.type_params.empty()) left_ = "@" + name + " is generic";
+      if (!f.type_params.empty()) violation_ = "@" + name + " is generic";
       for_each_type(f, [&](Type& type) { check(type); });
       check(f.body);
     }
   }
 
-  const std::string& left() const { return left_; }
+  const std::string& violation() const { return violation_; }
 
  private:
   static bool has_function(const Type& type) {
@@ -37,7 +37,7 @@ class FirstOrderCheck {
   }
 
   void check(const Type& type) {
-    if (has_type_variables(type) || has_function(type)) left_ = "a value has type " + str(type);
+    if (has_type_variables(type) || has_function(type)) violation_ = "a value has type " + str(type);
   }
 
   static bool is_flat(const Pattern& p) {
@@ -50,24 +50,24 @@ class FirstOrderCheck {
 
   void check(const Block& block) {
     for (const Binding& b : block.bindings) {
-      if (std::holds_alternative<MakeFunction>(b.op)) left_ = "%" + b.var->name + " is a local function";
+      if (std::holds_alternative<MakeFunction>(b.op)) violation_ = "%" + b.var->name + " is a local function";
       if (const Match* match = std::get_if<Match>(&b.op))
         for (const Clause& c : match->clauses)
-          if (!is_flat(c.pattern)) left_ = "a pattern is nested";
+          if (!is_flat(c.pattern)) violation_ = "a pattern is nested";
       bool callee = std::holds_alternative<Call>(b.op);
       for_each_atom(b.op, [&](const Atom& a) {
         const bool is_function = std::holds_alternative<GlobalRef>(a) || std::holds_alternative<ConstructorRef>(a);
-        if (is_function && !callee) left_ = "a function is a value";
+        if (is_function && !callee) violation_ = "a function is a value";
         callee = false;
       });
       for_each_block(b.op, [&](const Block& inner) { check(inner); });
     }
   }
 
-  std::string left_;
+  std::string violation_;
 };
 
 // A closure, type variable or nested pattern that the module has; empty when it has none.
-inline std::string what_is_left(Module& module) { return FirstOrderCheck(module).left(); }
+inline std::string first_order_violation(Module& module) { return FirstOrderCheck(module).violation(); }
 
 }  // namespace dlcc::relay

@@ -1,6 +1,5 @@
 // dlcc MODEL -o OBJECT: compiles a model to an object, a header and, on request, texts of its stages.
 #include <algorithm>
-#include <cctype>
 #include <filesystem>
 
 #include "driver/command_compiler.h"
@@ -12,6 +11,7 @@
 #include "driver/outputs.h"
 #include "emit/interface.h"
 #include "pipeline/tune.h"
+#include "support/ascii.h"
 #include "support/files.h"
 #include "support/similar_names.h"
 
@@ -89,7 +89,7 @@ Problem check_is_file(const Outputs& out, const CompileOptions& options) {
 // Two objects whose names have no letter of C would have the same default prefix and could not be linked together.
 Problem check_prefix(const Outputs& out, const CompileOptions& options) {
   const std::string name = name_of_output(out, options);
-  const bool has_letter = std::ranges::any_of(name, [](unsigned char c) { return std::isalnum(c); });
+  const bool has_letter = std::ranges::any_of(name, is_alphanumeric);
   if (has_letter || !options.prefix.empty() || out.object == "-") return {};
   return {fmt::format("'{}' has no letter with which the names of C functions can begin", name),
           "give them a prefix: --prefix=NAME"};

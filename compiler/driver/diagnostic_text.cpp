@@ -5,6 +5,8 @@
 #include <set>
 #include <tuple>
 
+#include "support/ascii.h"
+
 namespace dlcc::driver {
 namespace {
 
@@ -22,8 +24,7 @@ struct Entry {
 std::string without_numbers(const std::string& message) {
   std::string result;
   for (char c : message) {
-    const bool is_digit = c >= '0' && c <= '9';
-    if (!is_digit || result.empty() || result.back() != '#') result += is_digit ? '#' : c;
+    if (!is_digit(c) || result.empty() || result.back() != '#') result += is_digit(c) ? '#' : c;
   }
   return result;
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <sstream>
 
+#include "support/ascii.h"
 #include "support/version.h"
 
 namespace dlcc::driver {
@@ -81,11 +82,6 @@ std::string roff_entry(const std::string& name, const std::string& text) {
   return fmt::format(".TP\n.B {}\n{}\n", roff(name), roff(text));
 }
 
-std::string upper(std::string text) {
-  for (char& c : text) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
-  return text;
-}
-
 }  // namespace
 
 std::string usage(const CommandLine& line) {
@@ -124,16 +120,16 @@ std::string help_text(const CommandLine& line) {
 std::string man_page(const CommandLine& line) {
   std::string name = line.program();
   std::ranges::replace(name, ' ', '-');
-  std::string text = fmt::format(".TH {} 1 \"\" \"dlcc {}\" \"dlcc\"\n.SH NAME\n{} \\- {}\n", roff(upper(name)),
+  std::string text = fmt::format(".TH {} 1 \"\" \"dlcc {}\" \"dlcc\"\n.SH NAME\n{} \\- {}\n", roff(upper_case(name)),
                                  version, roff(name), roff(line.summary()));
   text += fmt::format(".SH SYNOPSIS\n.B {}\n.SH DESCRIPTION\n{}\n", roff(usage(line)), roff(line.description()));
   if (!line.positionals().empty()) text += ".SH ARGUMENTS\n";
   for (const Positional& p : line.positionals()) text += roff_entry(p.name, p.help);
   for_each_group(
-      line, [&](const std::string& heading) { text += fmt::format(".SH {}\n", roff(upper(heading))); },
+      line, [&](const std::string& heading) { text += fmt::format(".SH {}\n", roff(upper_case(heading))); },
       [&](const Option& o) { text += roff_entry(all_spellings(o), o.help); });
   for (const Section& s : line.sections()) {
-    text += fmt::format(".SH {}\n", roff(upper(s.title)));
+    text += fmt::format(".SH {}\n", roff(upper_case(s.title)));
     for (const auto& [entry, about] : s.rows) text += roff_entry(entry, about);
   }
   text += ".SH EXIT STATUS\n" + roff_entry("0", "Success.") + roff_entry("1", "An error in the input.") +

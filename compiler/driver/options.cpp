@@ -3,13 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <charconv>
 #include <cstdio>
 #include <thread>
 
 #include "emit/interface.h"
 #include "relay/passes/passes.h"
+#include "support/ascii.h"
 #include "support/similar_names.h"
 #include "support/version.h"
 #include "targets/target.h"
@@ -54,15 +54,13 @@ bool is_section_for_data(const std::string& name) {
       ".got",  ".init",    ".note",  ".plt",   ".pre",   ".rel", ".shstr",    ".strtab", ".sym",
       ".tbss", ".tdata",   ".text"};
   return std::ranges::none_of(meaningful, [&](const char* prefix) { return name.starts_with(prefix); }) &&
-         std::ranges::all_of(name, [](unsigned char c) { return std::isalnum(c) || c == '.' || c == '_' || c == '$'; });
+         std::ranges::all_of(name, [](char c) { return is_identifier_character(c) || c == '.' || c == '$'; });
 }
 
 // Stores a prefix of C names as it is.
 Store store_prefix(std::string& prefix) {
   return [&prefix](const std::string& name) -> Problem {
-    auto is_letter = [](unsigned char c) { return std::isalpha(c) || c == '_'; };
-    auto is_letter_or_digit = [&](unsigned char c) { return is_letter(c) || (c >= '0' && c <= '9'); };
-    if (!is_letter(name[0]) || !std::ranges::all_of(name, is_letter_or_digit))
+    if (is_digit(name[0]) || !std::ranges::all_of(name, is_identifier_character))
       return {fmt::format("'{}' cannot begin the names of C functions", name),
               fmt::format("use letters, digits and '_': --prefix={}", emit::c_identifier(name))};
     if (name == "dlcc") return {"'dlcc' begins the names of the runtime library", "choose another prefix"};

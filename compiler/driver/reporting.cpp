@@ -14,7 +14,7 @@ namespace dlcc::driver {
 namespace {
 
 // The diagnostics after the options -w and -Werror: warnings removed, or turned into errors.
-std::vector<Diagnostic> judged(const Diagnostics& diagnostics, const Reporting& r) {
+std::vector<Diagnostic> with_warning_options(const Diagnostics& diagnostics, const Reporting& r) {
   std::vector<Diagnostic> list;
   for (Diagnostic d : diagnostics.list()) {
     bool is_warning = d.severity == Severity::warning;
@@ -56,7 +56,9 @@ nlohmann::json to_json(const Diagnostic& d) {
 
 }  // namespace
 
-bool is_failure(const Diagnostics& diagnostics, const Reporting& r) { return exit_status(judged(diagnostics, r)) != 0; }
+bool is_failure(const Diagnostics& diagnostics, const Reporting& r) {
+  return exit_status(with_warning_options(diagnostics, r)) != 0;
+}
 
 std::string printed(const nlohmann::json& json) {
   return json.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
@@ -69,7 +71,7 @@ bool is_terminal() { return isatty(STDERR_FILENO) && !environment("TERM").empty(
 bool shows_colours() { return is_terminal() && environment("NO_COLOR").empty(); }
 
 int report(const Diagnostics& diagnostics, const Reporting& r) {
-  const std::vector<Diagnostic> list = judged(diagnostics, r);
+  const std::vector<Diagnostic> list = with_warning_options(diagnostics, r);
   if (r.json) {
     nlohmann::json items = nlohmann::json::array();
     for (const Diagnostic& d : list) items.push_back(to_json(d));

@@ -5,17 +5,12 @@
 #include "emit/interface.h"
 #include "runtime_types.inc"
 #include "shape/caller_sizes.h"
+#include "support/ascii.h"
 #include "support/diagnostics.h"
 
 namespace dlcc::emit {
 
 namespace {
-
-std::string upper(std::string text) {
-  for (char& c : text)
-    if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
-  return text;
-}
 
 // Text of the model without characters that would end a comment or begin one.
 std::string in_comment(const std::string& text) {
@@ -63,7 +58,7 @@ std::string dims_struct(const Interface& interface) {
   std::string members, macros;
   for (const DimInterface& d : interface.dims) {
     members += fmt::format("  int64_t {}; /* {} */\n", d.identifier, describe(d));
-    const std::string macro = upper(interface.prefix + "_" + d.identifier);
+    const std::string macro = upper_case(interface.prefix + "_" + d.identifier);
     macros += fmt::format("#define {}_LOW {}\n", macro, d.low());
     if (d.is_bounded()) macros += fmt::format("#define {}_HIGH {}\n", macro, d.high());
   }
@@ -108,7 +103,7 @@ std::string plan_function(const Interface& interface) {
 }
 
 std::string macros(const Interface& interface) {
-  const std::string macro = upper(interface.prefix);
+  const std::string macro = upper_case(interface.prefix);
   std::string text = fmt::format("#define {}_ABI_VERSION 1\n", macro);
   if (interface.arena_bytes)
     text += fmt::format("#define {}_ARENA_BYTES {}u /* scratch memory of one run; it need not be initialized */\n",
@@ -162,7 +157,7 @@ bool Interface::is_dynamic() const {
 
 std::string make_header(const Interface& interface) {
   const std::string& p = interface.prefix;
-  std::string macro = upper(p), text;
+  std::string macro = upper_case(p), text;
   text +=
       fmt::format("/* The interface of a compiled model. {}; {}. */\n", header_mark, in_comment(interface.provenance));
   text += fmt::format("#ifndef {0}_MODEL_H\n#define {0}_MODEL_H\n\n", macro);

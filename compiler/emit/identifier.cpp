@@ -5,6 +5,7 @@
 #include <array>
 
 #include "emit/interface.h"
+#include "support/ascii.h"
 
 namespace dlcc::emit {
 
@@ -124,21 +125,19 @@ constexpr std::array reserved = {
     "dlcc",
 };
 
-bool is_plain(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_'; }
-
 }  // namespace
 
 std::string c_identifier(const std::string& text, const std::vector<std::string>& taken) {
   std::string base;
   for (char c : text) {
-    if (is_plain(c))
+    if (is_identifier_character(c))
       base += c;
     else if (!base.empty() && base.back() != '_')
       base += '_';
   }
-  while (base.size() > 1 && base.back() == '_' && !is_plain(text.back())) base.pop_back();
+  while (base.size() > 1 && base.back() == '_' && !is_identifier_character(text.back())) base.pop_back();
   if (base.empty() || base == "_") base = "tensor";
-  if (base[0] >= '0' && base[0] <= '9') base = "t" + base;
+  if (is_digit(base[0])) base = "t" + base;
   // C reserves identifiers that begin with an underscore.
   if (base[0] == '_') base = "t" + base;
   if (std::find(reserved.begin(), reserved.end(), base) != reserved.end()) base += '_';

@@ -14,7 +14,7 @@
 namespace dlcc::emit {
 
 WeightsLayout lay_out_weights(const lower::Program& program, WeightsContainer container) {
-  std::vector<int64_t> alignment(program.constants.size(), 64);
+  std::vector<int64_t> alignment(program.constants.size(), tensor::storage_alignment);
   lower::for_each_function(program, [&](const lower::Function& f) {
     for (const lower::Value& v : f.values)
       if (v.storage == lower::Storage::constant)

@@ -13,9 +13,9 @@
 namespace dlcc::emit {
 
 struct WeightsLayout {
-  std::vector<int64_t> offsets;  // bytes, by constant
-  int64_t bytes = 0;             // the end of the last constant
-  int64_t alignment = 64;        // bytes
+  std::vector<int64_t> offsets;                   // bytes, by constant
+  int64_t bytes = 0;                              // the end of the last constant
+  int64_t alignment = tensor::storage_alignment;  // bytes
 };
 
 // The constants of a section begin at offset 0, those of a file after its header.

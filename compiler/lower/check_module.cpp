@@ -100,7 +100,7 @@ class ModuleChecker {
         diagnostics_.error(DiagnosticId::too_large, location,
                            fmt::format("a dimension of {} does not fit 64 bits", what));
     }
-    if (is_static(t.shape) && (product(t.shape).is_overflow() || product(t.shape).value() > int64_t{1} << 40))
+    if (is_static(t.shape) && (product(t.shape).is_overflow() || product(t.shape).value() > tensor::max_elements))
       diagnostics_.error(DiagnosticId::too_large, location,
                          fmt::format("{} has type {}, which is more than 2^40 elements", what,
                                      relay::str(relay::tensor_type(t.shape, t.dtype))));

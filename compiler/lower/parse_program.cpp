@@ -118,7 +118,8 @@ Dim ProgramParser::bytes() {
   const Token where = peek();
   const Dim d = dim();
   expect("bytes");
-  if (provably_lt(d, 0) || provably_lt(most_bytes, d) || d.is_overflow()) fail(where, "expected a number of bytes");
+  if (provably_lt(d, 0) || provably_lt(tensor::max_value_bytes, d) || d.is_overflow())
+    fail(where, "expected a number of bytes");
   return d;
 }
 
@@ -232,7 +233,7 @@ void ProgramParser::value() {
     if (accept("align")) {
       v.alignment = alignment();
     } else if (accept("at")) {
-      offsets_.back() = number_in(0, most_bytes);
+      offsets_.back() = number_in(0, tensor::max_value_bytes);
     } else {
       expect("block");
       block_of_.back() = static_cast<int>(number_in(0, INT32_MAX));
@@ -251,7 +252,7 @@ void ProgramParser::view(Value& v) {
     v.base_offset = dim();
     expect("]");
   } else {
-    v.base_offset = number_in(0, most_bytes);
+    v.base_offset = number_in(0, tensor::max_value_bytes);
   }
   if (!accept("+")) return;
   begins_.emplace_back(program_.values.size(), at_);
@@ -262,7 +263,7 @@ void ProgramParser::view(Value& v) {
     open += t.is("(") - t.is(")");
   } while (open > 0);
   expect("*");
-  v.stride = number_in(1, most_bytes);
+  v.stride = number_in(1, tensor::max_value_bytes);
 }
 
 void ProgramParser::begin_of_view(size_t v, size_t at) {

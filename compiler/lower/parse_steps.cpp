@@ -91,7 +91,7 @@ void ProgramParser::workspace() {
   if (accept(",")) {
     expect("workspace");
     expect(plan_ && plan_->is_stacked() ? "block" : "at");
-    workspace_at = number_in(0, most_bytes);
+    workspace_at = number_in(0, tensor::max_value_bytes);
   }
   if (workspace_at >= 0 && !plan_) fail(where, "expected 'arena' before calls with a workspace");
   if (plan_ && plan_->is_stacked() && workspace_at >= static_cast<int64_t>(plan_->blocks.size()))
@@ -110,7 +110,7 @@ Step ProgramParser::copy() {
 
 int64_t ProgramParser::element() {
   expect("[");
-  const int64_t index = number_in(0, most_bytes);
+  const int64_t index = number_in(0, tensor::max_value_bytes);
   expect("]");
   return index;
 }

@@ -116,7 +116,6 @@ class Planner {
   // Chains are added in the order of their owners.
   void add_temporaries(const Function& function, const Timeline& timeline, const InPlace& in_place, FunctionPlan& plan,
                        std::vector<int>& chain_of) {
-    constexpr int64_t largest_bound = int64_t{1} << 44;  // bytes; a larger bound counts as none
     const MemorySizes sizes(program_, function);
     std::map<ValueId, Chain> by_owner;
     auto is_planned = [&](size_t v) {
@@ -128,7 +127,7 @@ class Planner {
       const LiveRange& range = timeline.ranges[v];
       const MemorySize size = sizes(static_cast<ValueId>(v));
       auto bound = size.upper_bound();
-      if (bound && *bound > largest_bound) bound = std::nullopt;
+      if (bound && *bound > tensor::max_value_bytes) bound = std::nullopt;
       bounded_ &= bound.has_value();
       const LiveBuffer self{bound ? *bound : 0, range.first, range.last + 1, value.alignment};
       const auto [it, fresh] = by_owner.emplace(in_place.owner(static_cast<ValueId>(v)), Chain{size, self});

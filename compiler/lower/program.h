@@ -195,8 +195,7 @@ struct Program : Function {
   int64_t largest_object = INT64_MAX;  // bytes that a value or an arena may have: what the target's addresses can count
 };
 
-// The scalar of a symbol.
-inline tensor::Var scalar_of(const Symbol& s) { return tensor::as<tensor::VarRef>(tensor::symbol_var(s))->var; }
+using tensor::scalar_of;  // of a symbol
 
 // The symbols whose values are known before the first step of the body.
 std::vector<Symbol> entry_symbols(const Program&);

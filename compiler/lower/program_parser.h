@@ -24,7 +24,6 @@ class ProgramParser : tensor::Parser {
 
  private:
   using Token = tensor::Token;
-  static constexpr int64_t most_bytes = int64_t{1} << 44;  // of a value: 2^40 elements of 8 bytes, and padding
   static constexpr int64_t most_alignment = 4096;
 
   // ---- tokens

@@ -1,10 +1,10 @@
 #include "pipeline/describe_interface.h"
 
 #include <algorithm>
-#include <cctype>
 
 #include "lower/steps.h"
 #include "relay/input_dims.h"
+#include "support/ascii.h"
 #include "support/version.h"
 #include "tensor/visit.h"
 
@@ -40,11 +40,7 @@ std::vector<emit::TensorInterface> describe_tensors(const std::vector<const rela
   return list;
 }
 
-bool equal_ignoring_case(const std::string& a, const std::string& b) {
-  return std::ranges::equal(
-      a, b, {}, [](char c) { return std::tolower(static_cast<unsigned char>(c)); },
-      [](char c) { return std::tolower(static_cast<unsigned char>(c)); });
-}
+bool equal_ignoring_case(const std::string& a, const std::string& b) { return lower_case(a) == lower_case(b); }
 
 // The sizes with C identifiers that differ in upper case, too: the macros of their bounds contain them.
 std::vector<emit::DimInterface> describe_dims(const std::vector<InputDim>& dims) {

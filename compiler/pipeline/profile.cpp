@@ -40,6 +40,8 @@ int64_t second_level_cache() {
   return bytes > 0 ? bytes : int64_t{2} << 20;
 }
 
+// Bytes of the buffer whose reading measures the bandwidth: as many as the model uses, but more than the second-level
+// cache holds, and not so many that a reading takes longer than a call of most models.
 int64_t reading_buffer(const Planned& planned) {
   int64_t working_set = planned.interface.weights_bytes + planned.plan.arena_bytes;
   return std::clamp(working_set, 4 * second_level_cache(), int64_t{256} << 20);

@@ -112,13 +112,13 @@ class Tuner {
     if (!inputs) return std::nullopt;
     inputs_ = std::move(inputs->values);
     targets::RunRequest request = request_for(estimate);
-    request.repeat = 4;
+    request.repeat = 4;  // the first calls fill caches
     auto run = targets::run_object(request, diagnostics_);
     if (run && run->status == DLCC_UNSUPPORTED_CPU) return run->status;
     if (!run || !returned_ok(run->status, diagnostics_)) return std::nullopt;
-    constexpr double seconds_of_comparison = 2;
+    constexpr double seconds_of_comparison = 2, min_rounds = 8, max_rounds = 40;
     double round = 2 * (1 + calls) * std::ranges::min(run->seconds);
-    rounds_ = static_cast<int>(std::clamp(seconds_of_comparison / round, 8.0, 40.0));
+    rounds_ = static_cast<int>(std::clamp(seconds_of_comparison / round, min_rounds, max_rounds));
     estimate_ = std::move(estimate);
     return DLCC_OK;
   }

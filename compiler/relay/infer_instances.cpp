@@ -91,7 +91,7 @@ Function Inference::copy_of_text(const Function& function, const Atom& name, con
   Function f = copy_function(module_, function, renamed);
   const GlobalRef* global = std::get_if<GlobalRef>(&name);
   if (global && !names_same(name, copy)) rename_globals(f.body, {{global->name, std::get<GlobalRef>(copy).name}});
-  shared_.merge(shared_functions(f));
+  shared_.merge(repeatedly_used_functions(f));
   for (const auto& [id, atom] : renamed)
     if (const int copied = std::get<Var>(atom)->id; copied != id) copied_from_.emplace(copied, id);
   return f;
@@ -113,7 +113,7 @@ void Inference::infer_global(const std::string& name) {
     return callee == name || complete_.contains(callee) || !module_.functions.contains(callee);
   });
   if (is_complete) complete_.insert(name);
-  shared_.merge(shared_functions(function));
+  shared_.merge(repeatedly_used_functions(function));
   const bool may_be_template = is_complete && name != "main" && texts_.contains(name);
   const size_t errors = diagnostics_.error_count();
   const int scope = may_be_template ? scopes_.open(0) : 0;
@@ -132,7 +132,7 @@ void Inference::infer_global(const std::string& name) {
 }
 
 void Inference::add_template(Atom name, Function text, int scope, bool declared) {
-  const int64_t operations = count_operations(text.body);
+  const int64_t operations = 1 + count_operations(text.body);
   Template* t = templates_.emplace_back(new Template{name, std::move(text), operations, scope, declared}).get();
   if (const Var* v = std::get_if<Var>(&name))
     local_templates_[(*v)->id] = t;

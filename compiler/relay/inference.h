@@ -169,7 +169,7 @@ class Inference {
   std::map<const Function*, std::vector<std::pair<TypeVariable, Type>>> kinds_;  // holes of shapes and element types
   Scopes scopes_;
   int scope_ = 0;                   // of the body that is being inferred
-  std::set<int> shared_;            // shared_functions of the functions so far
+  std::set<int> shared_;            // repeatedly_used_functions of the functions so far
   std::set<std::string> complete_;  // global functions that depend on no function that is yet to be inferred
   std::vector<std::unique_ptr<Template>> templates_;  // callees before callers
   std::map<std::string, Template*> global_templates_;

@@ -50,16 +50,7 @@ bool names_same(const Atom& a, const Atom& b) {
   return f && g && f->name == g->name;
 }
 
-int64_t count_operations(const Block& block) {
-  int64_t count = 1;
-  for (const Binding& b : block.bindings) {
-    ++count;
-    for_each_block(b.op, [&](const Block& inner) { count += count_operations(inner); });
-  }
-  return count;
-}
-
-std::set<int> shared_functions(const Function& function) {
+std::set<int> repeatedly_used_functions(const Function& function) {
   SharedFunctions found;
   found.visit(function.body, 0);
   return std::move(found.shared);

@@ -59,11 +59,9 @@ class Scopes {
 
 bool names_same(const Atom&, const Atom&);  // whether both are the same variable or global function
 
-int64_t count_operations(const Block&);  // at least 1; nested blocks included
-
 // The variables of local functions that have several uses, or one in another function than their binding: only these
 // can be needed at several types.
-std::set<int> shared_functions(const Function&);
+std::set<int> repeatedly_used_functions(const Function&);
 
 // The instances by which functions that are inferred at each use are replaced.
 struct InstanceReplacements {

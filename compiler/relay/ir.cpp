@@ -40,6 +40,15 @@ Type type_of(const Module& module, const Atom& atom) {
                     atom);
 }
 
+// ---- queries --------------------------------------------------------------------------------------------------------
+
+int64_t count_operations(const Block& block) {
+  auto count = static_cast<int64_t>(block.bindings.size());
+  for (const Binding& b : block.bindings)
+    for_each_block(b.op, [&](const Block& inner) { count += count_operations(inner); });
+  return count;
+}
+
 // ---- deep copy ------------------------------------------------------------------------------------------------------
 
 namespace {

@@ -223,6 +223,7 @@ bool defines_sizes(const Module&, const If&);
 // Whether a function of the module has a define_sizes.
 bool defines_sizes(const Module&);
 std::vector<bool> which_are_constant(const std::vector<Atom>&);
+int64_t count_operations(const Block&);  // with those of the blocks within
 
 // Calls `visit` for every atom that an operation uses directly (not inside nested blocks).
 template <class Visit>

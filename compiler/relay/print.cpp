@@ -8,6 +8,7 @@
 #include "relay/annotations.h"
 #include "relay/metadata.h"
 #include "relay/operator.h"
+#include "support/ascii.h"
 
 namespace dlcc::relay {
 
@@ -29,10 +30,8 @@ void count_uses(const Block& block, std::map<int, int>& uses) {
 std::string identifier(const std::string& name) {
   std::string text;
   for (char c : name) {
-    bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '/';
-    bool digit = c >= '0' && c <= '9';
-    if (text.empty() && digit) text += 'v';
-    text += letter || digit ? c : '_';
+    if (text.empty() && is_digit(c)) text += 'v';
+    text += is_alphanumeric(c) || c == '/' ? c : '_';
   }
   return text;
 }

@@ -1,9 +1,10 @@
 #include "support/file_kind.h"
 
 #include <algorithm>
-#include <cctype>
 #include <string>
 #include <string_view>
+
+#include "support/ascii.h"
 
 namespace dlcc {
 namespace {
@@ -132,8 +133,7 @@ std::string_view without_leading_space(std::string_view bytes) {
 
 bool is_html(std::string_view bytes) {
   bytes = without_leading_space(bytes);
-  std::string start(bytes.substr(0, 15));
-  std::ranges::transform(start, start.begin(), [](unsigned char c) { return std::tolower(c); });
+  const std::string start = lower_case(bytes.substr(0, 15));
   return start.starts_with("<!doctype html") || start.starts_with("<html");
 }
 

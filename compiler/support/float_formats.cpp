@@ -8,42 +8,11 @@
 namespace dlcc {
 namespace {
 
-// A narrow binary format: 1 sign bit, `exponent` bits with `bias`, `mantissa` bits.
-struct Format {
-  int exponent, mantissa, bias;
-  bool has_infinity;       // the largest exponent is infinity and NaN, as in IEEE
-  bool unsigned_zero_nan;  // "fnuz": no negative zero; its bit pattern is the only NaN
-  bool has_nan = true;
-};
-
-constexpr Format half{5, 10, 15, true, false};
-
-const Format& minifloat_format(DType t) {
-  static constexpr Format e2m1fn{2, 1, 1, false, false, false}, e4m3fn{4, 3, 7, false, false},
-      e4m3fnuz{4, 3, 8, false, true}, e5m2{5, 2, 15, true, false}, e5m2fnuz{5, 2, 16, false, true};
-  switch (t) {
-    case DType::float4_e2m1fn_:
-      return e2m1fn;
-    case DType::float8_e4m3fn_:
-      return e4m3fn;
-    case DType::float8_e4m3fnuz_:
-      return e4m3fnuz;
-    case DType::float8_e5m2_:
-      return e5m2;
-    case DType::float8_e5m2fnuz_:
-      return e5m2fnuz;
-    default:
-      DLCC_UNREACHABLE("{} has no sign or is not a minifloat", name(t));
-  }
-}
-
+constexpr NarrowFloat half{5, 10, 15, true, false};
 constexpr float infinity = std::bit_cast<float>(0x7F800000u), quiet_nan = std::bit_cast<float>(0x7FC00000u);
 
-// 2^e as a float64; exact for normal numbers.
-double power_of_two(int e) { return std::bit_cast<double>(static_cast<uint64_t>(e + 1023) << 52); }
-
-float widen(const Format& f, uint32_t bits) {
-  uint32_t sign = bits >> (f.exponent + f.mantissa);
+float widen(const NarrowFloat& f, uint32_t bits) {
+  uint32_t sign = bits >> f.sign_shift();
   uint32_t exponent = bits >> f.mantissa & ((1u << f.exponent) - 1), mantissa = bits & ((1u << f.mantissa) - 1);
   uint32_t top = (1u << f.exponent) - 1;
   if (f.unsigned_zero_nan && sign && !exponent && !mantissa) return quiet_nan;
@@ -58,7 +27,7 @@ float widen(const Format& f, uint32_t bits) {
 
 // Rounds to nearest even. `largest` is the bit pattern of the largest finite value; a magnitude that rounds to more
 // becomes `overflow`, a bit pattern without sign.
-uint32_t narrow(const Format& f, float value, uint32_t largest, uint32_t overflow) {
+uint32_t narrow(const NarrowFloat& f, float value, uint32_t largest, uint32_t overflow) {
   uint32_t bits = std::bit_cast<uint32_t>(value), sign = bits >> 31;
   int exponent = static_cast<int>(bits >> 23 & 255) - 127;
   uint64_t mantissa = (bits & 0x7FFFFF) | (exponent > -127 ? 0x800000 : 0);
@@ -80,12 +49,35 @@ uint32_t narrow(const Format& f, float value, uint32_t largest, uint32_t overflo
     result = pattern > largest ? overflow : static_cast<uint32_t>(pattern);
   }
   if (f.unsigned_zero_nan && result == 0) sign = 0;
-  return result | sign << (f.exponent + f.mantissa);
+  return result | sign << f.sign_shift();
 }
 
 bool is_nan(float v) { return v != v; }
 
 }  // namespace
+
+const NarrowFloat& narrow_float(DType t) {
+  static constexpr NarrowFloat e2m1fn{2, 1, 1, false, false, false}, e4m3fn{4, 3, 7, false, false},
+      e4m3fnuz{4, 3, 8, false, true}, e5m2{5, 2, 15, true, false}, e5m2fnuz{5, 2, 16, false, true};
+  switch (t) {
+    case DType::float16_:
+      return half;
+    case DType::float4_e2m1fn_:
+      return e2m1fn;
+    case DType::float8_e4m3fn_:
+      return e4m3fn;
+    case DType::float8_e4m3fnuz_:
+      return e4m3fnuz;
+    case DType::float8_e5m2_:
+      return e5m2;
+    case DType::float8_e5m2fnuz_:
+      return e5m2fnuz;
+    default:
+      DLCC_UNREACHABLE("{} has no sign or is not a narrow float", name(t));
+  }
+}
+
+double power_of_two(int exponent) { return std::bit_cast<double>(static_cast<uint64_t>(exponent + 1023) << 52); }
 
 float half_to_float(uint16_t bits) { return widen(half, bits); }
 
@@ -104,16 +96,16 @@ uint16_t float_to_bfloat16(float value) {
 
 float minifloat_to_float(DType format, uint8_t bits) {
   if (format == DType::float8_e8m0fnu_) return bits == 0xFF ? quiet_nan : static_cast<float>(power_of_two(bits - 127));
-  return widen(minifloat_format(format), bits);
+  return widen(narrow_float(format), bits);
 }
 
 uint8_t float_to_minifloat(DType format, float value, bool saturate) {
   if (format == DType::float8_e8m0fnu_) return static_cast<uint8_t>(std::bit_cast<uint32_t>(value) >> 23 & 0xFF);
-  const Format& f = minifloat_format(format);
+  const NarrowFloat& f = narrow_float(format);
   if (!f.has_nan) return static_cast<uint8_t>(is_nan(value) ? 8 : narrow(f, value, 7, 7));
   uint32_t sign = std::bit_cast<uint32_t>(value) >> 31 << 7;
   uint32_t nan = f.unsigned_zero_nan ? 0x80 : 0x7F | sign;
-  uint32_t largest = f.has_infinity ? 0x7B : f.unsigned_zero_nan ? 0x7F : 0x7E;
+  const auto largest = static_cast<uint32_t>(f.largest());
   if (is_nan(value)) return static_cast<uint8_t>(nan);
   if (saturate) return static_cast<uint8_t>(narrow(f, value, largest, largest));
   constexpr uint32_t overflowed = 0x100;  // not a bit pattern of 8 bits

@@ -8,6 +8,27 @@
 
 namespace dlcc {
 
+// A narrow binary format: 1 sign bit, `exponent` bits with `bias`, `mantissa` bits.
+struct NarrowFloat {
+  int exponent, mantissa, bias;
+  bool has_infinity;       // the largest exponent is infinity and NaN, as in IEEE 754
+  bool unsigned_zero_nan;  // "fnuz": no negative zero; its bit pattern is the only NaN
+  bool has_nan = true;     // without NaN, there is no infinity either
+
+  constexpr int sign_shift() const { return exponent + mantissa; }
+  // Bit patterns, without sign, of infinity and of the largest finite number.
+  constexpr int64_t infinity() const { return ((int64_t{1} << exponent) - 1) << mantissa; }
+  constexpr int64_t largest() const {
+    const int64_t all = (int64_t{1} << sign_shift()) - 1;
+    return has_infinity ? infinity() - 1 : unsigned_zero_nan || !has_nan ? all : all - 1;
+  }
+};
+
+// The format of float16, or of a minifloat with a sign.
+const NarrowFloat& narrow_float(DType);
+
+double power_of_two(int exponent);  // exact for normal numbers
+
 float half_to_float(uint16_t bits);
 uint16_t float_to_half(float value);
 float bfloat16_to_float(uint16_t bits);

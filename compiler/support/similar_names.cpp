@@ -9,15 +9,10 @@
 #include <utility>
 #include <vector>
 
+#include "support/ascii.h"
+
 namespace dlcc {
 namespace {
-
-std::string lower_case(std::string_view text) {
-  std::string result(text);
-  for (char& c : result)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  return result;
-}
 
 // "relu" of "nn.relu".
 std::string_view last_component(std::string_view name) { return name.substr(name.rfind('.') + 1); }

@@ -66,7 +66,7 @@ bool is_sum_of_products(const Stage& stage) {
 
 }  // namespace
 
-bool is_in_any_order(const Reduction& r) {
+bool is_order_independent(const Reduction& r) {
   if (reducer_kind(r) != ReducerKind::other) return true;
   if (r.combined.size() != 1) return false;
   const Expr a = r.left[0], b = r.right[0];
@@ -370,7 +370,7 @@ static std::optional<Dim> symbolic_offset_of(const std::vector<Expr>& indices, c
     for (const std::vector<Dim>& all : {stage.results[0]->shape, shape})
       for (const Dim& d : all)
         for (const Symbol& s : d.symbols())
-          if (as<VarRef>(symbol_var(s))->var == v) return Dim::symbol(s);
+          if (scalar_of(s) == v) return Dim::symbol(s);
     return std::nullopt;
   };
   Dim offset = 0;

@@ -33,7 +33,7 @@ bool is_concatenation(const TensorFunction&);
 bool has_body(const TensorFunction&);
 
 // Whether the reduction may be evaluated in any order (tensor/ir.h).
-bool is_in_any_order(const Reduction&);
+bool is_order_independent(const Reduction&);
 
 // Whether the stage computes the whole of its only result from values, without a body and without requirements.
 bool is_plain(const Stage&);

@@ -133,7 +133,7 @@ class Evaluator {
   void symbols_of(const Shape& shape) {
     for (const Dim& d : shape)
       if (!d.is_constant())
-        for (const Symbol& s : d.symbols()) symbols_.emplace(as<VarRef>(symbol_var(s))->var.get(), Dim::symbol(s));
+        for (const Symbol& s : d.symbols()) symbols_.emplace(scalar_of(s).get(), Dim::symbol(s));
   }
 
   static std::optional<int64_t> position(const std::vector<int64_t>& shape, const Index& index) {

@@ -10,8 +10,6 @@
 
 namespace dlcc::tensor {
 
-static Var variable_of(const Symbol& s) { return as<VarRef>(symbol_var(s))->var; }
-
 std::vector<Symbol> symbols_of(const Kernel& kernel) {
   std::map<std::string, Symbol> found;
   for (const Parameter& p : kernel.params)
@@ -26,12 +24,12 @@ std::vector<Symbol> symbols_of(const Kernel& kernel) {
 
 Ranges ranges_of(const std::vector<Symbol>& symbols) {
   Ranges ranges;
-  for (const Symbol& s : symbols) ranges[variable_of(s)] = {s.low, std::min(s.high, max_elements)};
+  for (const Symbol& s : symbols) ranges[scalar_of(s)] = {s.low, std::min(s.high, max_elements)};
   return ranges;
 }
 
 IndexFacts::IndexFacts(const std::vector<Symbol>& symbols) {
-  for (const Symbol& s : symbols) dims_.emplace(variable_of(s), Dim::symbol(s));
+  for (const Symbol& s : symbols) dims_.emplace(scalar_of(s), Dim::symbol(s));
 }
 
 void IndexFacts::enter_loop(const Var& v, const Expr& extent) {

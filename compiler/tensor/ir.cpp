@@ -267,7 +267,8 @@ static Var variable_of_symbol(const std::string& name, bool make) {
   return it == variables.end() ? nullptr : it->second;
 }
 
-Expr symbol_var(const Symbol& symbol) { return variable_of_symbol(symbol.name, true); }
+Expr symbol_var(const Symbol& symbol) { return scalar_of(symbol); }
+Var scalar_of(const Symbol& symbol) { return variable_of_symbol(symbol.name, true); }
 bool is_symbol_var(const Var& v) { return variable_of_symbol(v->name, false) == v; }
 
 // ---- comparison

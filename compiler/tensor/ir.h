@@ -220,6 +220,7 @@ std::optional<int64_t> constant_integer(const Expr&);  // value of an integer or
 bool is_literal(const Expr&, double value);            // a literal of any type with this value
 bool structurally_equal(const Expr&, const Expr&);
 Expr symbol_var(const Symbol&);  // the variable that stands for the symbol; one for each name
+Var scalar_of(const Symbol&);    // the same as a Var
 bool is_symbol_var(const Var&);  // whether the variable stands for a symbol
 
 // ---- definitions
@@ -373,6 +374,8 @@ struct Parameter {
 // The largest number of elements of a tensor. Callers of kernels have checked it, so that index arithmetic does not
 // wrap.
 constexpr int64_t max_elements = int64_t{1} << 40;
+// The largest number of bytes of a value in memory: max_elements of 8 bytes, and room for the padding of layouts.
+constexpr int64_t max_value_bytes = 16 * max_elements;
 
 // A scheduled function. Its parameters do not overlap in memory, except for a result that the memory plan stores in
 // place of an operand (ScheduledFunction::in_place).

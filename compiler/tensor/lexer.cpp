@@ -1,14 +1,8 @@
 #include "tensor/lexer.h"
 
+#include "support/ascii.h"
+
 namespace dlcc::tensor {
-namespace {
-
-// The functions of <cctype> depend on the locale; these do not.
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
-
-}  // namespace
-
 void Lexer::advance() {
   if (at() == '\n')
     ++line_, column_ = 1;
@@ -32,7 +26,7 @@ void Lexer::skip_blanks() {
 
 void Lexer::word(Token& t) {
   t.kind = Token::Kind::word;
-  while (is_letter(at()) || is_digit(at()) || (at() == '.' && (is_letter(at(1)) || is_digit(at(1))))) {
+  while (is_identifier_character(at()) || (at() == '.' && is_identifier_character(at(1)))) {
     t.text += at();
     advance();
   }
@@ -56,7 +50,7 @@ void Lexer::number(Token& t) {
     if (sign) take();
     digits();
   }
-  while (is_letter(at()) || is_digit(at())) take();
+  while (is_identifier_character(at())) take();
 }
 
 void Lexer::name(Token& t) {
@@ -71,7 +65,7 @@ void Lexer::name(Token& t) {
     advance();
     return;
   }
-  while (is_letter(at()) || is_digit(at()) || at() == '.' || at() == '-' || at() == '$') {
+  while (is_identifier_character(at()) || at() == '.' || at() == '-' || at() == '$') {
     t.text += at();
     advance();
   }
@@ -84,7 +78,7 @@ Token Lexer::next() {
   t.line = line_, t.column = column_;
   if (position_ >= text_.size()) return t;
   char c = at();
-  if (is_letter(c)) {
+  if (is_letter(c) || c == '_') {
     word(t);
   } else if (is_digit(c)) {
     number(t);

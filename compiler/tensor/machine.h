@@ -40,9 +40,10 @@ struct Machine {
   // one load, and each row of a register tile holds such a vector.
   bool multiplies_by_lane = false;
   ByteProducts byte_products = ByteProducts::none;
-  // Independent accumulators that keep the FMA units busy: the FMA latency in cycles times the number of units. Two
-  // units of four cycles are what x86 has had since Skylake and Zen 3, and ARM's large cores since the Cortex-A76.
-  int fma_latency = 4;
+  // Floating-point units for multiply-adds of vectors, and the independent accumulators that keep them busy: their
+  // number times their latency in cycles. Two units of four cycles are what x86 has had since Skylake and Zen 3, and
+  // ARM's large cores since the Cortex-A76.
+  int fma_units = 2;
   int accumulators_in_flight = 8;
 
   // Vector registers beside accumulators and factors. Without FMA, product_registers hold products that wait to be
@@ -81,6 +82,9 @@ struct Machine {
   // estimate: at K = 300 and 512 the speedup is 1.1 to 1.8, and the sum of the accumulators costs a few additions.
   int64_t min_k_of_split_sums = 64;
   int64_t k_unroll = 4;  // K indices between two branches; divides channel_block
+  // The same in byte products without vectors: each dot product takes four K indices, and the branch of a loop costs as
+  // much as two dot products.
+  int64_t scalar_k_unroll = 32;
   // Least number of unrolled blocks of K. A shorter loop over K, such as that over the taps of a row or the channels of
   // the input image, is not unrolled.
   int64_t min_unrolled_blocks = 4;
@@ -142,7 +146,9 @@ struct Machine {
 
   // ---- window reductions and elementwise loops
 
-  int64_t max_unrolled_updates = 256;  // accumulator updates in straight-line code; bounds the size of the code
+  // Accumulator updates in straight-line code, and tiles of a row with code of their own, since they read outside of
+  // the image. They bound the size of the code.
+  int64_t max_unrolled_updates = 256, max_row_tiles = 6;
   // Vector registers of a window reduction for the elements that neighbouring results share.
   int64_t shared_element_registers = 3;
   // Most neighbouring results of a tile with several channel blocks. More results are enough independent accumulators
@@ -186,6 +192,8 @@ struct Machine {
   int64_t max_halo_growth = 4;
 
   int lanes(int element_bits) const { return std::max(vector_bytes * 8 / element_bits, 1); }
+  // Whether addresses at multiples of this distance share a set of the first-level cache.
+  bool share_cache_set(int64_t distance_bits) const { return distance_bits % (8 * l1_way_bytes) == 0; }
 
   // Least size of operands that are prefetched, in bytes. The hardware prefetchers find smaller ones in the
   // second-level cache in time.

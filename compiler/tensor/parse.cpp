@@ -56,7 +56,7 @@ void Parser::symbols() {
       expect("..");
       if (peek().kind == Token::Kind::number) s.high = integer();
     }
-    bind(where, s.name, {as<VarRef>(symbol_var(s))->var, nullptr});
+    bind(where, s.name, {scalar_of(s), nullptr});
     symbols_.emplace(s.name, s);
   } while (accept(","));
   expect(">");

@@ -164,7 +164,7 @@ Kernel Parser::signature() {
     }
     if (!peek().is(")")) expect(",");
   }
-  for (const auto& [name, symbol] : symbols_) k.scalars.push_back(as<VarRef>(symbol_var(symbol))->var);
+  for (const auto& [name, symbol] : symbols_) k.scalars.push_back(scalar_of(symbol));
   return k;
 }
 

@@ -51,7 +51,7 @@ class Printer : ExprPrinter {
 std::string Printer::dim(const Dim& d) {
   std::map<std::string, Dim> renamed;
   for (Symbol s : d.symbols()) {
-    std::string name = of(as<VarRef>(symbol_var(s))->var);
+    std::string name = of(scalar_of(s));
     if (name != s.name) renamed.emplace(s.name, Dim::symbol({name, s.low, s.high}));
   }
   return (renamed.empty() ? d : d.substitute(renamed)).str();

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "support/ascii.h"
 #include "tensor/text.h"
 #include "tensor/visit.h"
 
@@ -13,9 +14,8 @@ constexpr int64_t shared_size = 12;
 
 std::string identifier(const std::string& wanted) {
   std::string s;
-  for (char c : wanted)
-    s += std::isalnum(static_cast<unsigned char>(c)) || c == '_' || (c == '.' && !s.empty()) ? c : '_';
-  if (s.empty() || std::isdigit(static_cast<unsigned char>(s[0]))) s = "_" + s;
+  for (char c : wanted) s += is_identifier_character(c) || (c == '.' && !s.empty()) ? c : '_';
+  if (s.empty() || is_digit(s[0])) s = "_" + s;
   return s;
 }
 

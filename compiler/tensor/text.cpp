@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "support/ascii.h"
 #include "tensor/builder.h"
 
 namespace dlcc::tensor {
@@ -166,8 +167,7 @@ bool is_reserved(std::string_view word) {
 
 std::string quoted_name(const std::string& name) {
   bool plain = !name.empty();
-  for (char c : name)
-    plain &= std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.' || c == '-' || c == '$';
+  for (char c : name) plain &= is_identifier_character(c) || c == '.' || c == '-' || c == '$';
   if (plain) return "@" + name;
   std::string s = "@\"";
   for (char c : name) {

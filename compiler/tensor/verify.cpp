@@ -76,7 +76,7 @@ class Verifier {
   void buffer(const Buffer& b);
   void symbols_of(const Shape& shape) {
     for (const Dim& d : shape)
-      for (const Symbol& s : d.symbols()) scope_.insert(as<VarRef>(symbol_var(s))->var);
+      for (const Symbol& s : d.symbols()) scope_.insert(scalar_of(s));
   }
 
   void stage(const Stage&);
@@ -279,7 +279,7 @@ void Verifier::kernel(const Kernel& k) {
     buffer(p.buffer);
     for (const Dim& d : p.buffer->shape)
       for (const Symbol& s : d.symbols())
-        expect(scope_.contains(as<VarRef>(symbol_var(s))->var), "the symbol {} is not a scalar parameter", s.name);
+        expect(scope_.contains(scalar_of(s)), "the symbol {} is not a scalar parameter", s.name);
     readable_.insert(p.buffer);
   }
   stmt(k.body);

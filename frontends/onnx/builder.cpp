@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "shape/facts.h"
+#include "support/ascii.h"
 #include "tensor/element_expressions.h"
 
 namespace dlcc::frontends::onnx {
@@ -62,10 +63,8 @@ relay::Type type_of(const Values& values) {
 std::string variable_name(const std::string& name) {
   std::string result = name;
   std::ranges::replace_if(
-      result,
-      [](char c) { return !(c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')); },
-      '_');
-  bool starts_well = !result.empty() && !(result[0] >= '0' && result[0] <= '9');
+      result, [](char c) { return !is_identifier_character(c); }, '_');
+  const bool starts_well = !result.empty() && !is_digit(result[0]);
   return starts_well ? result : "v" + result;
 }
 
@@ -79,13 +78,20 @@ relay::Block BlockBuilder::close(const Values& results, const SourceLocation& lo
 }
 
 relay::Block BlockBuilder::close(relay::Atom result) {
-  relay::Block block = std::move(open_.back());
-  open_.pop_back();
+  relay::Block block = suspend();
   block.result = std::move(result);
   return block;
 }
 
 void BlockBuilder::discard() { open_.pop_back(); }
+
+relay::Block BlockBuilder::suspend() {
+  relay::Block block = std::move(open_.back());
+  open_.pop_back();
+  return block;
+}
+
+void BlockBuilder::resume(relay::Block block) { open_.push_back(std::move(block)); }
 
 relay::Var BlockBuilder::parameter(const std::string& name, const TensorType& type) {
   return module_.fresh(variable_name(name), relay::tensor_type(type.shape, type.dtype));

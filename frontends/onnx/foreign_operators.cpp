@@ -1,8 +1,9 @@
 #include "frontends/onnx/foreign_operators.h"
 
-#include <cctype>
 #include <map>
 #include <string>
+
+#include "support/ascii.h"
 
 namespace dlcc::frontends::onnx {
 namespace {
@@ -89,8 +90,8 @@ const std::map<std::string, Meant, std::less<>> meanings = {
 std::pair<std::string_view, std::string_view> find_foreign_operator(std::string_view name) {
   name.remove_prefix(name.find_last_of(".:") + 1);  // npos + 1 is 0
   std::string word;
-  for (const unsigned char c : name)
-    if (c != '_') word += static_cast<char>(std::tolower(c));
+  for (const char c : name)
+    if (c != '_') word += to_lower(c);
   // The number of axes, also in the middle as in conv2dtranspose, and the version.
   for (const std::string_view part : {"1d", "2d", "3d", "v2", "v3", "v4"})
     if (const size_t at = word.find(part); at != word.npos && at > 0) word.erase(at, part.size());

@@ -9,6 +9,7 @@
 #include "frontends/onnx/structure.h"
 #include "frontends/onnx/tensor_decode.h"
 #include "frontends/onnx/wording.h"
+#include "support/ascii.h"
 #include "support/float_formats.h"
 #include "support/similar_names.h"
 
@@ -55,10 +56,8 @@ const AttributeProto* Node::typed(const std::string& name, schema::AttributeProt
                                   bool present(const AttributeProto&)) {
   const AttributeProto* a = find(name);
   if (!a || a->type() == type || (a->type() == AttributeProto::UNDEFINED && present(*a))) return a;
-  std::string expected = AttributeProto::AttributeType_Name(type);
-  std::ranges::transform(expected, expected.begin(), [](unsigned char c) { return std::tolower(c); });
-  std::string found = AttributeProto::AttributeType_Name(a->type());
-  std::ranges::transform(found, found.begin(), [](unsigned char c) { return std::tolower(c); });
+  const std::string expected = lower_case(AttributeProto::AttributeType_Name(type));
+  const std::string found = lower_case(AttributeProto::AttributeType_Name(a->type()));
   fail(DiagnosticId::bad_attribute, fmt::format("attribute '{}' must be of type {}, found {}", name, expected, found));
   return nullptr;
 }
@@ -152,9 +151,8 @@ std::optional<DType> Node::element_type(const std::string& attribute, int64_t nu
 
 // The input that has the name of an attribute; "" if there is none. TopK's attribute k is now its input K.
 static std::string input_named(const Row& row, const std::string& attribute) {
-  const auto same_letter = [](unsigned char a, unsigned char b) { return std::tolower(a) == std::tolower(b); };
   for (const std::string& input : input_names(row))
-    if (std::ranges::equal(input, attribute, same_letter)) return input;
+    if (lower_case(input) == lower_case(attribute)) return input;
   return "";
 }
 

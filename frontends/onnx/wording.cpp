@@ -3,12 +3,10 @@
 #include <algorithm>
 #include <map>
 
+#include "support/ascii.h"
+
 namespace dlcc::frontends::onnx {
 namespace {
-
-bool is_word_character(char c) {
-  return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
 
 using Dictionary = std::map<std::string, std::string, std::less<>>;
 
@@ -39,7 +37,7 @@ size_t word_end(const std::string& text, size_t begin) {
   constexpr std::string_view field = "field ";
   size_t end = begin;
   if (text.compare(begin, field.size(), field) == 0) end += field.size();
-  while (end < text.size() && is_word_character(text[end])) ++end;
+  while (end < text.size() && is_identifier_character(text[end])) ++end;
   return end;
 }
 
@@ -47,7 +45,7 @@ std::string translated(const std::string& text, const Dictionary& words) {
   constexpr std::string_view article = "the ";
   std::string result;
   for (size_t at = 0; at < text.size();) {
-    if (!is_word_character(text[at])) {
+    if (!is_identifier_character(text[at])) {
       result += text[at++];
       continue;
     }

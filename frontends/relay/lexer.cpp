@@ -4,13 +4,13 @@
 #include <array>
 
 #include "frontends/relay/remedies.h"
+#include "support/ascii.h"
 
 namespace dlcc::frontends::relay_text {
 
 namespace {
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '/'; }
+bool is_word_letter(char c) { return is_letter(c) || c == '_' || c == '/'; }
 
 // Longer symbols precede their prefixes.
 constexpr std::array<std::string_view, 26> symbols = {"match?", "->", "=>", "==", "!=", "<=", ">=", "#[", "(",
@@ -148,8 +148,8 @@ size_t Lexer::scan_word(bool dots) {
   for (;; ++n) {
     char c = at(n);
     if (c == '/' && (at(n + 1) == '/' || at(n + 1) == '*')) return n;
-    if (is_letter(c) || (n > 0 && is_digit(c))) continue;
-    if (dots && n > 0 && c == '.' && is_letter(at(n + 1)) && at(n + 1) != '/') continue;
+    if (is_word_letter(c) || (n > 0 && is_digit(c))) continue;
+    if (dots && n > 0 && c == '.' && is_word_letter(at(n + 1)) && at(n + 1) != '/') continue;
     return n;
   }
 }

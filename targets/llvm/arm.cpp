@@ -15,8 +15,8 @@ constexpr int registers_without_fpu = 8;  // of the general registers, those tha
 // has no cache or a small one, and its memory keeps up with it, so operands are neither blocked nor prefetched.
 // l1_bytes bounds a row of scratch on the stack to 1 KiB (Machine::max_row_scratch). general_registers: the stack
 // pointer, the link register and the program counter are not available. vector_registers: Cortex-M4, M7, M33 and M55
-// have 32 registers for float32. accumulators_in_flight: a multiply-add takes 3 cycles on Cortex-M4 (Arm, "Cortex-M4
-// Technical Reference Manual", section 7.2.3), and no core has two units, so few accumulators would be enough; but in a
+// have 32 registers for float32. fma_units: no core has two. accumulators_in_flight: a multiply-add takes 3 cycles on
+// Cortex-M4 (Arm, "Cortex-M4 Technical Reference Manual", section 7.2.3), so few accumulators would be enough; but in a
 // depthwise convolution of bytes, eight neighbouring windows share most of the elements that it converts to floats.
 tensor::Machine microcontroller(int float_registers, bool has_fma, ByteProducts byte_products) {
   return {.vector_bytes = 4,
@@ -24,6 +24,7 @@ tensor::Machine microcontroller(int float_registers, bool has_fma, ByteProducts 
           .general_registers = 13,
           .has_fma = has_fma,
           .byte_products = byte_products,
+          .fma_units = 1,
           .accumulators_in_flight = 8,
           .product_registers = 1,
           .l1_bytes = 4 << 10,
@@ -69,6 +70,7 @@ CodeLevel armv7_level(const llvm::MCSubtargetInfo& info, const std::string& cpu,
            .vector_registers = 16,
            .general_registers = 13,
            .has_fma = info.checkFeatures("+vfp4d16sp"),
+           .fma_units = 1,
            .l2_bytes = 512 << 10,
            .machine_balance = 4}};
 }

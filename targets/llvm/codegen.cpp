@@ -77,7 +77,7 @@ class Generator {
         options_(options),
         may_alias_(find_aliases(program, plan)) {
     DLCC_CHECK(!target.levels.empty(), "target {} without a CPU level", target.name);
-    parts_.constant_offsets = interface.weights_file ? place_constants_in_file() : place_constants_in_section();
+    parts_.constant_offsets = interface.weights_file ? constant_offsets_in_file() : constant_offsets_in_section();
     for (size_t l = 0; l < target.levels.size(); ++l) add_units(l);
     units_.push_back({0, 0, 0});
   }
@@ -127,7 +127,9 @@ class Generator {
   // context and the passes of a unit takes as long as compiling a small kernel, so a unit has several; but there are
   // enough units for many threads.
   void add_units(size_t level) {
-    const size_t all = parts_.program.kernels.size(), kernels_per_unit = std::clamp<size_t>(all / 32, 4, 16);
+    constexpr size_t wanted_units = 32, least = 4, most = 16;  // of a level; kernels of a unit
+    const size_t all = parts_.program.kernels.size();
+    const size_t kernels_per_unit = std::clamp<size_t>(all / wanted_units, least, most);
     auto has_code = [&](size_t k) { return level_of_kernel(parts_.program, parts_.target, k, level) == level; };
     for (size_t first = 0, last; first < all; first = last) {
       last = first + 1;
@@ -138,13 +140,13 @@ class Generator {
   }
 
   // The next two functions return the constants' offsets in bytes.
-  std::vector<int64_t> place_constants_in_file() const {
+  std::vector<int64_t> constant_offsets_in_file() const {
     emit::WeightsLayout layout = emit::lay_out_weights(parts_.program, emit::WeightsContainer::file);
     DLCC_CHECK(layout.bytes == parts_.interface.weights_file->bytes, "the weights' file is another program's");
     return layout.offsets;
   }
 
-  std::vector<int64_t> place_constants_in_section() {
+  std::vector<int64_t> constant_offsets_in_section() {
     const std::vector<Constant>& constants = parts_.program.constants;
     emit::WeightsLayout layout = emit::lay_out_weights(parts_.program, emit::WeightsContainer::section);
     DLCC_CHECK(layout.bytes <= largest_weights_section, "{} bytes of constants", layout.bytes);

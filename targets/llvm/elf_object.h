@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "targets/llvm/object_file.h"
+#include "tensor/machine.h"
 
 namespace dlcc::targets {
 
@@ -16,7 +17,7 @@ struct ConstantSection {
   std::string symbol;  // at the section's first byte
   std::string name;    // of the section
   int64_t bytes = 0;
-  int64_t alignment = 64;
+  int64_t alignment = tensor::storage_alignment;
   std::vector<ConstantPiece> pieces;
 };
 

@@ -2,48 +2,14 @@
 // for a conversion, it is done in integer arithmetic: LLVM would call compiler-rt, which models do not link.
 #include <llvm/IR/Intrinsics.h>
 
+#include "support/float_formats.h"
 #include "targets/llvm/kernel_emitter.h"
 
 namespace dlcc::targets {
 
 namespace {
 
-// A narrow binary format: 1 sign bit, exponent, mantissa (compare support/float_formats.cpp). A format without NaN has
-// no infinity either, and NaN becomes -0.
-struct Format {
-  int exponent, mantissa, bias;
-  bool has_infinity, unsigned_zero_nan, has_nan = true;
-
-  int sign_shift() const { return exponent + mantissa; }
-  int64_t infinity() const { return ((int64_t{1} << exponent) - 1) << mantissa; }
-  int64_t largest() const {
-    int64_t all = (int64_t{1} << sign_shift()) - 1;
-    return has_infinity ? infinity() - 1 : unsigned_zero_nan || !has_nan ? all : all - 1;
-  }
-};
-
-Format format_of(DType t) {
-  switch (t) {
-    case DType::float16_:
-      return {5, 10, 15, true, false};
-    case DType::float4_e2m1fn_:
-      return {2, 1, 1, false, false, false};
-    case DType::float8_e4m3fn_:
-      return {4, 3, 7, false, false};
-    case DType::float8_e4m3fnuz_:
-      return {4, 3, 8, false, true};
-    case DType::float8_e5m2_:
-      return {5, 2, 15, true, false};
-    case DType::float8_e5m2fnuz_:
-      return {5, 2, 16, false, true};
-    default:
-      DLCC_UNREACHABLE("{} is not a narrow float", name(t));
-  }
-}
-
 bool is_narrow_float(DType t) { return is_float(t) && bits(t) < 32; }
-
-double power_of_two(int e) { return std::bit_cast<double>(static_cast<uint64_t>(e + 1023) << 52); }
 
 }  // namespace
 
@@ -125,7 +91,7 @@ Value* KernelEmitter::exponent_to_float32(Value* v) {
 // The bits, shifted into the fields of a float32, are the number divided by a constant power of two, also if it is
 // subnormal. One multiplication corrects the exponent's bias.
 Value* KernelEmitter::minifloat_to_float32(Value* v, DType from) {
-  Format f = format_of(from);
+  const NarrowFloat& f = narrow_float(from);
   llvm::Type *word = with_lanes_of(v, b_.getInt32Ty()), *single = with_lanes_of(v, b_.getFloatTy());
   Value* pattern = b_.CreateZExt(v, word);
   Value* magnitude = b_.CreateAnd(pattern, constant_like(pattern, (int64_t{1} << f.sign_shift()) - 1));
@@ -166,7 +132,7 @@ Value* KernelEmitter::float32_to_narrow(Value* v, DType to, bool saturate) {
 }
 
 Value* KernelEmitter::float32_to_minifloat(Value* v, DType to, bool saturate) {
-  Format f = format_of(to);
+  const NarrowFloat& f = narrow_float(to);
   llvm::Type *word = with_lanes_of(v, b_.getInt32Ty()), *single = v->getType();
   Value* pattern = b_.CreateBitCast(v, word);
   auto number = [&](int64_t n) { return constant_like(pattern, n); };

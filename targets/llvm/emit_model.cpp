@@ -4,6 +4,7 @@
 
 #include "dlcc/weights_file.h"
 #include "lower/largest_size.h"
+#include "support/ascii.h"
 #include "targets/llvm/cpu_check.h"
 #include "targets/llvm/debug_info.h"
 #include "targets/llvm/emit_description.h"
@@ -21,7 +22,7 @@ namespace {
 std::string level_suffix(const CodeLevel& level) {
   std::string result = level.name;
   for (char& c : result)
-    if (!std::isalnum(static_cast<unsigned char>(c))) c = '_';
+    if (!is_alphanumeric(c)) c = '_';
   return result;
 }
 

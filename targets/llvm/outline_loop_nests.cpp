@@ -54,13 +54,12 @@ class Outliner {
     return std::ranges::count_if(x.body, [&](const Stmt& part) { return height(part) > 1; }) > 1;
   }
 
-  // `outside`: the depth of the loops of the same function around the statement. A function that calls outlined nests
-  // keeps at most two loops of its own.
+  // `outside`: the depth of the loops of the same function around the statement.
   void visit(const Stmt& s, int outside) {
     if (!s || outside + height(s) <= max_depth_) return;
     if (const For* x = as<For>(s)) {
       if (x->kind == LoopKind::vector) return;
-      if (outside > 0 && loops(*x) > 0 && (outside > 1 || height(s) <= max_depth_) && outline(s)) return;
+      if (outside > 0 && loops(*x) > 0 && (outside >= max_own_loops || height(s) <= max_depth_) && outline(s)) return;
       if (auto extent = range_of(x->extent, ranges_)) ranges_[x->var] = {0, std::max<int64_t>(extent->high - 1, 0)};
       double around = calls_;
       if (loops(*x) > 0) calls_ = cost_of(x->body, ranges_, machine_) * machine_.max_call_share / machine_.call_cost;
@@ -95,6 +94,8 @@ class Outliner {
     visit(s, 0);
     return true;
   }
+
+  static constexpr int max_own_loops = 2;  // of a function that calls outlined nests
 
   const Machine& machine_;
   int max_depth_;  // of nested loops in a function

@@ -48,7 +48,7 @@ class SpillCounter : public llvm::MachineFunctionPass {
 
   // The number of accesses to spill slots of general registers.
   static int64_t count(const llvm::MachineFunction& f, const Accesses& accesses) {
-    constexpr int64_t register_bytes = 8;
+    const int64_t register_bytes = f.getDataLayout().getPointerSize();
     const llvm::MachineFrameInfo& frame = f.getFrameInfo();
     return std::ranges::count_if(accesses, [&](const llvm::MachineMemOperand* a) {
       const auto* slot = llvm::dyn_cast_or_null<llvm::FixedStackPseudoSourceValue>(a->getPseudoValue());

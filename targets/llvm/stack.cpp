@@ -80,11 +80,11 @@ class StackAnalysis {
     int64_t below = 0;
     for (const FunctionId& callee : calls_[f]) below = std::max(below, depth(callee));
     // On x86 a call pushes the return address; on ARM it is part of the frame. A frame that may be aligned for full
-    // vectors needs up to 64 bytes more.
-    constexpr int64_t alignment_slack = 64;
+    // vectors needs up to `alignment` bytes more.
+    constexpr int64_t alignment = tensor::storage_alignment;
     const int64_t return_address = elf_.header().e_machine == EM_X86_64 ? 8 : 0;
     int64_t frame = frames_[f];
-    return depths_[f] = frame + return_address + (frame >= alignment_slack ? alignment_slack : 0) + below;
+    return depths_[f] = frame + return_address + (frame >= alignment ? alignment : 0) + below;
   }
 
   ElfReader elf_;

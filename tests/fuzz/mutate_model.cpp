@@ -21,20 +21,20 @@ class ModelMutator {
   ModelMutator(Message& model, std::mt19937& random) : random_(random) { collect(model); }
 
   void mutate() {
-    if (places_.empty()) return;
-    const Place place = any_of(places_);
-    const Reflection& access = *place.message->GetReflection();
-    if (!place.field->is_repeated())
-      change(place, -1);
+    if (fields_.empty()) return;
+    const SetField set_field = any_of(fields_);
+    const Reflection& access = *set_field.message->GetReflection();
+    if (!set_field.field->is_repeated())
+      change(set_field, -1);
     else if (draw(2))
-      change(place, static_cast<int>(draw(access.FieldSize(*place.message, place.field))));
+      change(set_field, static_cast<int>(draw(access.FieldSize(*set_field.message, set_field.field))));
     else
-      rearrange(place);
+      rearrange(set_field);
   }
 
  private:
   // A field that is set.
-  struct Place {
+  struct SetField {
     Message* message;
     const FieldDescriptor* field;
   };
@@ -50,7 +50,7 @@ class ModelMutator {
     std::vector<const FieldDescriptor*> fields;
     access.ListFields(message, &fields);
     for (const FieldDescriptor* field : fields) {
-      places_.push_back({&message, field});
+      fields_.push_back({&message, field});
       const bool is_text = field->cpp_type() == FieldDescriptor::CPPTYPE_STRING;
       const int count = field->is_repeated() ? access.FieldSize(message, field) : 1;
       for (int k = 0; k < count && is_text; ++k)
@@ -103,9 +103,9 @@ class ModelMutator {
   }
 
   // Another value for the field, or for element k of a list.
-  void change(const Place& place, int k) {
-    Message& m = *place.message;
-    const FieldDescriptor* f = place.field;
+  void change(const SetField& set_field, int k) {
+    Message& m = *set_field.message;
+    const FieldDescriptor* f = set_field.field;
     const Reflection& a = *m.GetReflection();
     const bool single = k < 0;
     switch (f->cpp_type()) {
@@ -138,9 +138,9 @@ class ModelMutator {
   }
 
   // Removes, repeats or moves an element of a list.
-  void rearrange(const Place& place) {
-    Message& m = *place.message;
-    const FieldDescriptor* f = place.field;
+  void rearrange(const SetField& set_field) {
+    Message& m = *set_field.message;
+    const FieldDescriptor* f = set_field.field;
     const Reflection& a = *m.GetReflection();
     const auto count = static_cast<size_t>(a.FieldSize(m, f));
     const auto from = static_cast<int>(draw(count)), last = static_cast<int>(count - 1);
@@ -166,7 +166,7 @@ class ModelMutator {
   }
 
   std::mt19937& random_;
-  std::vector<Place> places_;
+  std::vector<SetField> fields_;
   std::map<std::string, std::vector<std::string>> texts_;  // by name of their field
 };
 

@@ -145,6 +145,6 @@ const std::vector<Operator>& microsoft_operators();
 // A sum of n products of elements of x and y, without a shape.
 Value sum_of_products(const Value& x, const Value& y, double n);
 // Whether a float is small enough for sums of products.
-inline bool is_calm_float(const Value& v) { return is_float(v.type) && v.bound <= 16; }
+inline bool is_small_float(const Value& v) { return is_float(v.type) && v.bound <= 16; }
 
 }  // namespace dlcc::random_models

@@ -20,7 +20,7 @@ namespace {
 
 bool add_matrix_product(Graph& g) {
   auto x = g.any([](const Value& v) {
-    return (is_calm_float(v) || ((v.type == dtype::i32 || v.type == dtype::i64) && v.bound < 100)) && v.rank() >= 1 &&
+    return (is_small_float(v) || ((v.type == dtype::i32 || v.type == dtype::i64) && v.bound < 100)) && v.rank() >= 1 &&
            v.shape.back().symbol.empty();
   });
   if (!x) return false;
@@ -39,7 +39,7 @@ bool add_matrix_product(Graph& g) {
 }
 
 bool add_batched_product(Graph& g) {
-  auto x = g.any([](const Value& v) { return is_calm_float(v) && v.rank() >= 2; });
+  auto x = g.any([](const Value& v) { return is_small_float(v) && v.rank() >= 2; });
   if (!x) return false;
   std::vector<int64_t> order;
   for (int64_t k = 0; k < x->rank(); ++k) order.push_back(k);
@@ -55,7 +55,7 @@ bool add_batched_product(Graph& g) {
 }
 
 bool add_gemm(Graph& g) {
-  auto x = g.any([](const Value& v) { return is_calm_float(v) && v.rank() == 2 && !v.is_symbolic(); });
+  auto x = g.any([](const Value& v) { return is_small_float(v) && v.rank() == 2 && !v.is_symbolic(); });
   if (!x) return false;
   const bool turn_x = g.chance(30), turn_y = g.chance(50);
   const int64_t k = x->shape[turn_x ? 0 : 1].number, columns = 1 + g.draw(6);
@@ -101,7 +101,7 @@ bool is_image(const Value& v) {
 }
 
 bool add_convolution(Graph& g) {
-  auto x = g.any([](const Value& v) { return is_image(v) && is_calm_float(v) && v.type != dtype::bf16; });
+  auto x = g.any([](const Value& v) { return is_image(v) && is_small_float(v) && v.type != dtype::bf16; });
   if (!x) return false;
   const int64_t channels = x->shape[1].number, groups = g.chance(30) ? channels : 1, results = groups * (1 + g.draw(4));
   Value r = x->renamed("");
@@ -129,7 +129,7 @@ bool add_convolution(Graph& g) {
 }
 
 bool add_transposed_convolution(Graph& g) {
-  auto x = g.any([](const Value& v) { return is_image(v) && is_calm_float(v) && v.type != dtype::bf16; });
+  auto x = g.any([](const Value& v) { return is_image(v) && is_small_float(v) && v.type != dtype::bf16; });
   if (!x || x->count() == 0) return false;
   const int64_t channels = x->shape[1].number, groups = g.chance(30) ? channels : 1, results = 1 + g.draw(3);
   std::vector<int64_t> shape = {channels, results}, strides, dilations, pads(2 * (x->shape.size() - 2)), more;
@@ -255,7 +255,7 @@ bool add_global_pool(Graph& g) {
 }
 
 bool add_softmax(Graph& g) {
-  auto x = g.any([](const Value& v) { return is_calm_float(v) && v.rank() > 0 && v.count() > 0; });
+  auto x = g.any([](const Value& v) { return is_small_float(v) && v.rank() > 0 && v.count() > 0; });
   if (!x) return false;
   const bool logarithm = g.chance(30);
   Value r{"", x->type, x->shape, logarithm ? 2 * x->bound + 8 : 1, 0};
@@ -267,7 +267,7 @@ bool add_softmax(Graph& g) {
 
 bool add_layer_normalization(Graph& g) {
   auto x = g.any([](const Value& v) {
-    return is_calm_float(v) && v.rank() > 0 && v.count() > 0 && v.shape.back().symbol.empty();
+    return is_small_float(v) && v.rank() > 0 && v.count() > 0 && v.shape.back().symbol.empty();
   });
   if (!x || g.opset() < 17) return false;
   const int64_t n = x->shape.back().number;
@@ -280,7 +280,8 @@ bool add_layer_normalization(Graph& g) {
 
 bool add_batch_normalization(Graph& g) {
   auto x = g.any([&](const Value& v) {
-    return is_calm_float(v) && v.rank() >= 2 && v.shape[1].symbol.empty() && (v.type != dtype::bf16 || g.opset() >= 14);
+    return is_small_float(v) && v.rank() >= 2 && v.shape[1].symbol.empty() &&
+           (v.type != dtype::bf16 || g.opset() >= 14);
   });
   if (!x) return false;
   const int64_t n = x->shape[1].number;

@@ -99,7 +99,7 @@ std::string difference(const std::vector<Constant>& got, const std::vector<Const
 }
 
 // Describes the first result outside of the generator's type, shape, bound or error; empty if there is none.
-std::string surprise(const std::vector<Constant>& results, const Graph& g) {
+std::string violated_bound(const std::vector<Constant>& results, const Graph& g) {
   for (size_t k = 0; k < results.size(); ++k) {
     const Value& v = g.outputs()[k];
     const std::vector<int64_t>& shape = results[k].shape();
@@ -131,7 +131,7 @@ std::string failure(unsigned seed, const fs::path& folder) {
     if (expected.empty()) {
       expected = *got;
       if (!folder.empty()) write_model(folder / std::to_string(seed), g, *options.model_bytes, expected);
-      if (std::string what = surprise(expected, g); !what.empty()) return what;
+      if (std::string what = violated_bound(expected, g); !what.empty()) return what;
     } else if (std::string what = difference(*got, expected, g); !what.empty()) {
       return name + ": " + what;
     }

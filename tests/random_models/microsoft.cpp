@@ -25,7 +25,7 @@ bool add_activation(Graph& g) {
 }
 
 bool add_fused_matmul(Graph& g) {
-  auto x = g.any([](const Value& v) { return is_f32(v) && is_calm_float(v) && v.rank() >= 2 && !v.is_symbolic(); });
+  auto x = g.any([](const Value& v) { return is_f32(v) && is_small_float(v) && v.rank() >= 2 && !v.is_symbolic(); });
   if (!x || x->count() == 0) return false;
   const bool turn_x = g.chance(40), turn_y = g.chance(40);
   std::vector<Size> shape = x->shape;
@@ -45,7 +45,7 @@ bool add_fused_matmul(Graph& g) {
 
 bool add_skip_normalization(Graph& g) {
   auto x = g.any([](const Value& v) {
-    return is_f32(v) && is_calm_float(v) && v.rank() == 3 && v.count() > 0 && v.shape.back().symbol.empty();
+    return is_f32(v) && is_small_float(v) && v.rank() == 3 && v.count() > 0 && v.shape.back().symbol.empty();
   });
   if (!x) return false;
   const int64_t n = x->shape.back().number;

@@ -134,7 +134,7 @@ bool check_program(const std::string& text) {
     Module after = import_text(text, "import");
     for (const std::string& name : passes) after = run_pass(std::move(after), name);
     check_types(after, fmt::format("{}", fmt::join(passes, ",")));
-    const std::string left = relay::what_is_left(after);
+    const std::string left = relay::first_order_violation(after);
     demand(left.empty(), fmt::format("after {}: {}", fmt::join(passes, ","), left));
     const std::string found = outcome(after);
     demand(found == expected, fmt::format("after {}: {} instead of {}", fmt::join(passes, ","), found, expected));

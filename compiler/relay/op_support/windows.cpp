@@ -32,7 +32,7 @@ Checked<std::vector<Window>> make_windows(const std::vector<int64_t>& size, cons
     int64_t before = pick(padding, k), after = padding.size() == 2 * rank ? padding[rank + k] : before;
     Window w{size[k], pick(strides, k), pick(dilation, k), before, after};
     int64_t reach;
-    constexpr int64_t limit = int64_t{1} << 40;  // keeps all window arithmetic far from overflow
+    constexpr int64_t limit = tensor::max_elements;  // keeps all window arithmetic far from overflow
     if (__builtin_mul_overflow(w.size, w.dilation, &reach) || reach > limit || w.stride > limit || before > limit ||
         after > limit)
       return TypeError{DiagnosticId::too_large, fmt::format("window {} of spatial axis {} is too large", w.size, k),
@@ -63,6 +63,18 @@ TapRange taps_between(const Window& w, Expr window, Expr low, Expr high) {
   Expr start = w.position(window, Expr(0)), dilation(w.dilation);
   return {max(Expr(0), Expr(0) - floor_div(start - low, dilation)),
           min(Expr(w.size - 1), floor_div(high - Expr(1) - start, dilation))};
+}
+
+Expr counted_taps(const std::vector<Window>& windows, const Shape& data, bool count_padding,
+                  const std::vector<Expr>& index) {
+  Expr count(1);
+  for (size_t k = 0; k < windows.size(); ++k) {
+    const Window& w = windows[k];
+    const Expr low(count_padding ? -w.before : 0), high = Expr(data[k + 2]) + Expr(count_padding ? w.after : 0);
+    const TapRange range = taps_between(w, index[k + 2], low, high);
+    count = count * max(range.last - range.first + Expr(1), Expr(1));
+  }
+  return count;
 }
 
 }  // namespace dlcc::relay

@@ -34,4 +34,8 @@ struct TapRange {
 };
 TapRange taps_between(const Window&, Expr window, Expr low, Expr high);
 
+// The number of taps, at least 1, by which an average divides: those of the window at `index` ([batch, channel, spatial
+// axes ...]) that are in the data, or also those in its padding.
+Expr counted_taps(const std::vector<Window>&, const Shape& data, bool count_padding, const std::vector<Expr>& index);
+
 }  // namespace dlcc::relay

@@ -5,6 +5,7 @@
 
 #include "relay/op_support/elements.h"
 #include "relay/op_support/type_checks.h"
+#include "support/ascii.h"
 
 namespace dlcc::relay::ops {
 
@@ -32,14 +33,14 @@ Checked<Layout> parse(const char* attribute, const std::string& text) {
   int64_t block = 0;
   for (char c : text) {
     constexpr int64_t most = 1 << 20;  // larger numbers are clamped, so that sizes do not overflow
-    const bool is_axis = c >= 'A' && c <= 'Z', is_block = c >= 'a' && c <= 'z', is_digit = c >= '0' && c <= '9';
-    const char axis = is_block ? static_cast<char>(c - 'a' + 'A') : c;
+    const bool is_axis = is_upper(c), is_block = is_lower(c);
+    const char axis = to_upper(c);
     const bool is_known = seen.find(axis) != std::string::npos;
-    if (!is_axis && !is_block && !is_digit) return failed(fmt::format("'{}' is no axis", c));
+    if (!is_axis && !is_block && !is_digit(c)) return failed(fmt::format("'{}' is no axis", c));
     if (is_axis && (block > 0 || is_known)) return failed(fmt::format("axis {} appears twice or has a number", c));
     if (is_block && (block == 0 || !is_known))
       return failed(fmt::format("block {} needs a size and its axis before it", c));
-    if (is_digit) {
+    if (is_digit(c)) {
       block = std::min(10 * block + (c - '0'), most);
       continue;
     }
@@ -126,14 +127,14 @@ TypeResult type_of_scheduled(const LayoutTransformAttrs& a, const Operands& in) 
   if (auto e = check_type(in[0], "data", types::movable)) return *e;
   Shape shape;
   int64_t size = 0;
-  constexpr int64_t most = int64_t{1} << 40;  // larger sizes are clamped: a tensor has at most 2^40 elements
+  constexpr int64_t most = tensor::max_elements;  // larger sizes are clamped
   for (char c : a.dst_layout) {
-    const bool is_digit = c >= '0' && c <= '9', is_axis = (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
-    if (!is_digit && !(is_axis && size > 0))
+    const bool is_axis = is_letter(c);
+    if (!is_digit(c) && !(is_axis && size > 0))
       return attribute_error(fmt::format("dst_layout=\"{}\": '{}' is no axis with a size", a.dst_layout, c),
                              "a layout is written 1N4H4W8C");
     if (is_axis) shape.emplace_back(size);
-    size = is_digit ? std::min(10 * size + (c - '0'), most) : 0;
+    size = is_digit(c) ? std::min(10 * size + (c - '0'), most) : 0;
   }
   if (size > 0) return attribute_error(fmt::format("dst_layout=\"{}\": a number is followed by no axis", a.dst_layout));
   return tensor_result(shape, in[0].dtype);

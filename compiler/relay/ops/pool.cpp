@@ -113,19 +113,13 @@ TensorFunction define_sum_pool(const PoolAttrs& a, const Operands& in, const std
   return d.finish();
 }
 
-// The number of taps of window i by which an average divides: taps in the data, with count_include_pad also in the
-// padding.
-Expr counted_taps(const PoolAttrs& a, const Pooling& p, const Shape& data, Index i) {
-  Expr count(1);
-  for (size_t k = 0; k < p.windows.size(); ++k) {
-    const Window& w = p.windows[k];
-    Dim low = a.count_include_pad ? Dim(-w.before) : Dim(0);
-    Dim high = data[k + 2] + Dim(a.count_include_pad ? w.after : 0);
-    bool all = p.inside || (a.count_include_pad && !a.ceil_mode);
-    TapRange range = taps_between(w, i[k + 2], Expr(low), Expr(data[k + 2]) + Expr(high - data[k + 2]));
-    count = count * (all ? Expr(w.size) : max(range.last - range.first + Expr(1), Expr(1)));
-  }
-  return count;
+// The number of taps of window i by which an average divides.
+Expr divisor(const PoolAttrs& a, const Pooling& p, const Shape& data, Index i) {
+  const bool all = p.inside || (a.count_include_pad && !a.ceil_mode);
+  if (!all) return counted_taps(p.windows, data, a.count_include_pad, i);
+  int64_t taps = 1;
+  for (const Window& w : p.windows) taps *= w.size;
+  return Expr(taps);
 }
 
 TensorFunction define_avg_pool(const PoolAttrs& a, const Operands& in, const std::string& name) {
@@ -137,7 +131,7 @@ TensorFunction define_avg_pool(const PoolAttrs& a, const Operands& in, const std
   Tensor total = d.reduce("total", p.shape, tensor::sum_of(type), taps_of(p),
                           [&](Index i, Index r) { return cast(type, tap_value(x, p, i, r, zero)); });
   d.result("result", x.type(), p.shape, [&](Index i) {
-    Expr count = counted_taps(a, p, x.shape(), i);
+    Expr count = divisor(a, p, x.shape(), i);
     auto known = tensor::constant_integer(count);
     return total(i) / (known ? tensor::literal(type, *known) : cast(type, count));
   });

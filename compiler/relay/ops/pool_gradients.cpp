@@ -73,27 +73,14 @@ Value max_gradient(const PoolGradientAttrs& a, Composition& c) {
                        });
 }
 
-// The number of taps by which an average divides.
-Expr counted_taps(const PoolGradientAttrs& a, const std::vector<Window>& windows, const Shape& data,
-                  const std::vector<Expr>& window) {
-  Expr count(1);
-  for (size_t k = 0; k < 2; ++k) {
-    const Window& w = windows[k];
-    const Expr low(a.count_include_pad ? -w.before : 0), high(data[k + 2] + Dim(a.count_include_pad ? w.after : 0));
-    const TapRange range = taps_between(w, window[k + 2], low, high);
-    count = count * max(range.last - range.first + Expr(1), Expr(1));
-  }
-  return count;
-}
-
 Value average_gradient(const PoolGradientAttrs& a, Composition& c) {
   const std::vector<Window> windows = checked_windows(a, c);
   const Shape shape = c.operand(1).shape();
-  return sum_of_shares(c, windows, {c.operand(0)},
-                       [=](const std::vector<Tensor>& args, Index, const std::vector<Expr>& window) {
-                         const Expr gradient = args[0](window);
-                         return gradient / cast(gradient.type(), counted_taps(a, windows, shape, window));
-                       });
+  return sum_of_shares(
+      c, windows, {c.operand(0)}, [=](const std::vector<Tensor>& args, Index, const std::vector<Expr>& window) {
+        const Expr gradient = args[0](window);
+        return gradient / cast(gradient.type(), counted_taps(windows, shape, a.count_include_pad, window));
+      });
 }
 
 }  // namespace

@@ -103,8 +103,8 @@ Value dilated(const DilateAttrs& a, Composition& c) {
 
 // The position whose element mirroring with repeated edges gives at position `at`.
 Expr symmetric_position(const Expr& at, const Dim& extent) {
-  const Expr size(extent), folded = floor_mod(at, Expr(2) * size);
-  return min(folded, Expr(2) * size - Expr(1) - folded);
+  const Expr size(extent), in_period = floor_mod(at, Expr(2) * size);
+  return min(in_period, Expr(2) * size - Expr(1) - in_period);
 }
 
 Value mirror_padded(const MirrorPadAttrs& a, Composition& c) {

@@ -190,7 +190,7 @@ TensorFunction define_roi_pool(const RoiPoolAttrs& a, const Operands& in) {
     return floor(at + number(type, 0.5));
   };
   // The first element of bin `b` along axis k, or the one after its last element.
-  auto border = [&](Expr box, Expr b, int k, bool end) {
+  auto bin_edge = [&](Expr box, Expr b, int k, bool end) {
     const Expr start = corner(box, k, false), one = number(type, 1);
     const Expr extent = max(corner(box, k, true) - start + one, one);
     const Expr size = extent / number(type, static_cast<double>(a.pooled_size[k]));
@@ -199,13 +199,13 @@ TensorFunction define_roi_pool(const RoiPoolAttrs& a, const Operands& in) {
   };
   const Shape result = shape_in(type_of_roi_pool(a, in));
   Tensor largest = d.reduce("largest", result, tensor::max_of(type), {x.extent(2), x.extent(3)}, [&](Index i, Index r) {
-    const Expr inside = all_of({r[0] >= border(i[0], i[2], 0, false), r[0] < border(i[0], i[2], 0, true),
-                                r[1] >= border(i[0], i[3], 1, false), r[1] < border(i[0], i[3], 1, true)});
+    const Expr inside = all_of({r[0] >= bin_edge(i[0], i[2], 0, false), r[0] < bin_edge(i[0], i[2], 0, true),
+                                r[1] >= bin_edge(i[0], i[3], 1, false), r[1] < bin_edge(i[0], i[3], 1, true)});
     return select(inside, x(image(i[0]), i[1], r[0], r[1]), tensor::lowest(type));
   });
   d.result("result", x.type(), result, [&](Index i) {
-    const Expr empty = logical_or(border(i[0], i[2], 0, true) <= border(i[0], i[2], 0, false),
-                                  border(i[0], i[3], 1, true) <= border(i[0], i[3], 1, false));
+    const Expr empty = logical_or(bin_edge(i[0], i[2], 0, true) <= bin_edge(i[0], i[2], 0, false),
+                                  bin_edge(i[0], i[3], 1, true) <= bin_edge(i[0], i[3], 1, false));
     return select(empty, number(type, 0), largest(i));
   });
   return d.finish();

@@ -49,30 +49,30 @@ TypeResult type_of_topk(const TopkAttrs& a, const Operands& in) {
 }
 
 // The index of an element of the data or of the results: a position along the axis, at fixed indices of the other axes.
-using Place = std::function<std::vector<Expr>(Expr position)>;
+using IndexAt = std::function<std::vector<Expr>(Expr position)>;
 
 // Keeps the best elements so far sorted in the results.
-void insert_all(Statements& s, const Tensor& x, const Tensor& values, const Tensor& positions, const Place& place,
+void insert_all(Statements& s, const Tensor& x, const Tensor& values, const Tensor& positions, const IndexAt& index_at,
                 const Dim& n, const Expr& k, bool ascending) {
   s.loop("j", Expr(n), [&](const Expr& j) {
-    const Expr value = s.let("value", x(place(j)));
+    const Expr value = s.let("value", x(index_at(j)));
     const Expr last = s.let("last", min(j, k - Expr(1)));  // the last entry that is free or may be overwritten
     const Expr is_better = select(j < k, tensor::literal(dtype::boolean, int64_t{1}),
-                                  is_before(value, values(place(k - Expr(1))), ascending));
+                                  is_before(value, values(index_at(k - Expr(1))), ascending));
     s.if_then(is_better, [&] {
       const Tensor at = s.local("at", dtype::i64);
       s.store(at, {}, last);
       s.loop("t", last, [&](const Expr& t) {
         const Expr from = s.let("from", last - Expr(1) - t);
-        s.if_then(is_before(value, values(place(from)), ascending), [&] {
-          s.store(values, place(from + Expr(1)), values(place(from)));
-          s.store(positions, place(from + Expr(1)), positions(place(from)));
+        s.if_then(is_before(value, values(index_at(from)), ascending), [&] {
+          s.store(values, index_at(from + Expr(1)), values(index_at(from)));
+          s.store(positions, index_at(from + Expr(1)), positions(index_at(from)));
           s.store(at, {}, from);
         });
       });
       const Expr free = s.let("free", scalar(at));
-      s.store(values, place(free), value);
-      s.store(positions, place(free), j);
+      s.store(values, index_at(free), value);
+      s.store(positions, index_at(free), j);
     });
   });
 }
@@ -99,25 +99,26 @@ TensorFunction define_topk(const TopkAttrs& a, const Operands& in, const Shape& 
   s.loops(
       rows,
       [&](Index row) {
-        const Place place = [row = std::vector<Expr>(row), axis](Expr position) {
+        const IndexAt index_at = [row = std::vector<Expr>(row), axis](Expr position) {
           std::vector<Expr> index = row;
           index.insert(index.begin() + static_cast<std::ptrdiff_t>(axis), std::move(position));
           return index;
         };
         if (!sorts) {
-          if (!(k == Dim(0))) insert_all(s, x, values, positions, place, n, Expr(k), a.is_ascend);
+          if (!(k == Dim(0))) insert_all(s, x, values, positions, index_at, n, Expr(k), a.is_ascend);
           return;
         }
         const std::vector<Expr> own = row;
         store_positions(s, order, own, n);
-        merge_sort(s, order, scratch, own, Expr(n), n,
-                   [&](const Expr& i, const Expr& j) { return is_before(x(place(i)), x(place(j)), a.is_ascend); });
+        merge_sort(s, order, scratch, own, Expr(n), n, [&](const Expr& i, const Expr& j) {
+          return is_before(x(index_at(i)), x(index_at(j)), a.is_ascend);
+        });
         s.loop("j", Expr(k), [&](const Expr& j) {
           std::vector<Expr> at = own;
           at.push_back(j);
           const Expr from = s.let("from", order(at));
-          s.store(values, place(j), stored(x, place(from)));
-          s.store(positions, place(j), from);
+          s.store(values, index_at(j), stored(x, index_at(from)));
+          s.store(positions, index_at(j), from);
         });
       },
       tensor::LoopKind::parallel);

@@ -309,8 +309,8 @@ class Converter {
 }  // namespace
 
 Module convert_closures(Module module, PassContext& context) {
-  Diagnostics unheard;
-  Diagnostics& diagnostics = context.diagnostics ? *context.diagnostics : unheard;
+  Diagnostics ignored;
+  Diagnostics& diagnostics = context.diagnostics ? *context.diagnostics : ignored;
   if (has_type_variable(module)) {
     diagnostics.error(DiagnosticId::unsupported_construct, {}, "the module has generic functions or types", {},
                       "run the pass monomorphize before");

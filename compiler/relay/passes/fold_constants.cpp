@@ -150,7 +150,7 @@ class Folder {
     for (const Type& type : types) {
       const TensorType* t = as<TensorType>(type);
       std::optional<int64_t> count = t && is_static(t->shape) ? product(t->shape).constant() : std::nullopt;
-      if (!count || *count > (int64_t{1} << 40)) return std::nullopt;
+      if (!count || *count > tensor::max_elements) return std::nullopt;
       result_count += *count;
       result_bytes += storage_bytes(t->dtype, *count);
     }

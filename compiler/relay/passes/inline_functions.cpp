@@ -22,14 +22,7 @@ namespace dlcc::relay {
 
 namespace {
 
-constexpr int most_operations = 8;
-
-int operations_in(const Block& block) {
-  int count = static_cast<int>(block.bindings.size());
-  for (const Binding& b : block.bindings)
-    for_each_block(b.op, [&](const Block& inner) { count += operations_in(inner); });
-  return count;
-}
+constexpr int64_t most_operations = 8;
 
 // The number of calls of each variable, by id.
 void count_calls(const Block& block, std::map<int, int>& calls) {
@@ -64,7 +57,7 @@ class Inliner {
       block(f.body);
       const std::vector<std::string> callees = globals_in(f.body);
       const bool calls_itself = std::ranges::find(callees, name) != callees.end();
-      if (!calls_itself && name != "main" && (references_[name] == 1 || operations_in(f.body) <= most_operations))
+      if (!calls_itself && name != "main" && (references_[name] == 1 || count_operations(f.body) <= most_operations))
         may_inline_.insert(name);
     }
   }

@@ -393,8 +393,8 @@ class Monomorphizer {
 // After an error the module is what it was.
 Module monomorphize(Module module, PassContext& context) {
   module = eta_expand(std::move(module), context);
-  Diagnostics unheard;
-  Diagnostics& diagnostics = context.diagnostics ? *context.diagnostics : unheard;
+  Diagnostics ignored;
+  Diagnostics& diagnostics = context.diagnostics ? *context.diagnostics : ignored;
   if (diagnostics.has_errors()) return module;
   Monomorphizer(module, diagnostics).run();
   infer_again(module, context);

@@ -8,8 +8,8 @@ namespace dlcc::relay {
 // Infers the types of the module, whose variables may have annotations or none. Sizes that cannot be proved equal any
 // more are checked at run time (match_cast). What cannot be inferred is reported to the context's diagnostics.
 inline bool infer_again(Module& module, PassContext& context) {
-  Diagnostics unheard;
-  return infer_types(module, context.diagnostics ? *context.diagnostics : unheard);
+  Diagnostics ignored;
+  return infer_types(module, context.diagnostics ? *context.diagnostics : ignored);
 }
 
 }  // namespace dlcc::relay

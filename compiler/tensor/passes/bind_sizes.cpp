@@ -9,7 +9,7 @@ namespace {
 class Binder {
  public:
   explicit Binder(const std::map<std::string, Dim>& sizes) : dims_(sizes) {
-    for (const auto& [name, size] : sizes) numbers_.emplace(as<VarRef>(symbol_var({name}))->var, Expr(size));
+    for (const auto& [name, size] : sizes) numbers_.emplace(scalar_of({name}), Expr(size));
   }
 
   const Substitution& numbers() const { return numbers_; }

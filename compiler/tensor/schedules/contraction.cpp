@@ -227,11 +227,12 @@ namespace {
 
 // Whether a tile of dot products fits the general registers. The even and the odd bytes of a factor have a register
 // each. The data of one pixel is in registers at a time; all weights of the tile are, if it has several pixels, else
-// one of them. Three registers are two pointers and a counter.
+// one of them.
 bool fits_general_registers(const Machine& m, const RegisterTile& tile, int64_t accumulators_of_element) {
-  constexpr int64_t halves = 2, addresses = 3;
+  constexpr int64_t halves = 2;
   const int64_t weights = tile.rows > 1 ? tile.vectors : 1;
-  return tile.rows * tile.vectors * accumulators_of_element + halves * (weights + 1) + addresses <= m.general_registers;
+  return tile.rows * tile.vectors * accumulators_of_element + halves * (weights + 1) + m.registers_per_loop <=
+         m.general_registers;
 }
 
 }  // namespace

@@ -6,10 +6,6 @@
 
 namespace dlcc::tensor {
 
-// K indices between two branches in byte products without vectors: each dot product takes four of them, and the branch
-// of a loop costs as much as two dot products.
-constexpr int64_t scalar_unroll = 32;
-
 // Cache lines in flight occupy line fill buffers, which other cache misses need as well. A chunk that prefetches many
 // lines therefore spreads them over its unrolled blocks and takes them in turn from several streams
 // (Machine::prefetch_streams).
@@ -53,9 +49,9 @@ KLoops::KLoops(const ContractionPlan& plan, const Machine& machine, const Tuning
   else if (plan.k_per_accumulator > 0)
     block_size_ = std::min(block_size_, plan.k_per_accumulator);
   blocks_ = extent / block_size_, rest_ = extent % block_size_;
-  unrolls_all_ = is_scalar && outer_k_ * block_size_ <= 2 * scalar_unroll;
+  unrolls_all_ = is_scalar && outer_k_ * block_size_ <= 2 * machine.scalar_k_unroll;
   unrolls_rest_ = is_scalar || plan.blocked_k >= 0;
-  k_unroll_ = is_scalar ? scalar_unroll : machine.k_unroll;
+  k_unroll_ = is_scalar ? machine.scalar_k_unroll : machine.k_unroll;
 }
 
 int64_t KLoops::k_in(const KRange& k) const { return outer_k_ * (k.blocks * block_size_ + (k.with_rest ? rest_ : 0)); }

@@ -118,7 +118,7 @@ class ContractionPlanner {
       if (!stride) return false;
       distance = distance * b->shape[d].value() + *stride;
     }
-    return distance != 0 && distance * bits(b->type) % (8 * machine_.l1_way_bytes) == 0;
+    return distance != 0 && machine_.share_cache_set(distance * bits(b->type));
   }
 
   // Whether the register tile for panels of this width has at least as many pixels as a cache set has lines. The tile

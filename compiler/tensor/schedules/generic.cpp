@@ -213,7 +213,8 @@ class StageScheduler {
   // Whether the operands that change along the reduced axes are contiguous along the last of them, and not along an
   // axis of the results.
   bool prefers_row_reduction() const {
-    if (!is_in_any_order(*stage_.reduction) || reduced_.empty() || provably_lt(reduced_.back(), lanes())) return false;
+    if (!is_order_independent(*stage_.reduction) || reduced_.empty() || provably_lt(reduced_.back(), lanes()))
+      return false;
     const Var& last_axis = stage_.reduction->axes.back().var;
     bool along_reduced = false;
     for (const Load& l : loads_of(stage_.values[0])) {

@@ -98,7 +98,7 @@ Stmt in_vectors(const Dim& extent, int64_t width, LoopKind kind,
 }
 
 Stmt in_tiles(const Expr& extent, int64_t size, const std::function<Stmt(const Expr& begin, int64_t size)>& tile) {
-  constexpr int64_t common_factor = 7;
+  constexpr int64_t common_factor = 7;  // of the sizes of images in most networks: 7, 14, 28 ... 224
   if (size >= common_factor) size = size / common_factor * common_factor;
   Var t = make_var("tile");
   std::vector<Stmt> all = {

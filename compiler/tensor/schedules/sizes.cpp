@@ -11,14 +11,13 @@ namespace dlcc::tensor {
 
 std::vector<Var> scalars_of_kernel(const TensorFunction& f) {
   std::vector<Var> scalars = f.scalars;
-  for (const Symbol& s : symbols_of(f)) scalars.push_back(as<VarRef>(symbol_var(s))->var);
+  for (const Symbol& s : symbols_of(f)) scalars.push_back(scalar_of(s));
   return scalars;
 }
 
 int64_t bytes_of(const Buffer& b) {
-  constexpr int64_t most = int64_t{1} << 44;
   const std::optional<int64_t> elements = product(b->shape).upper_bound();
-  return elements && *elements <= most / 16 ? *elements * bits(b->type) / 8 : most;
+  return elements && *elements <= max_elements ? *elements * bits(b->type) / 8 : max_value_bytes;
 }
 
 bool is_larger(const Buffer& b, int64_t bytes) { return !is_static(b->shape) || bytes_of(b) > bytes; }

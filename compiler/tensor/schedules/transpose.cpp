@@ -97,7 +97,7 @@ class TransposeScheduler {
   bool share_cache_set(const Buffer& b, size_t dim) const {
     const auto elements =
         product(Shape(b->shape.begin() + static_cast<std::ptrdiff_t>(dim) + 1, b->shape.end())).constant();
-    return elements && *elements * bits(b->type) % (8 * machine_.l1_way_bytes) == 0;
+    return elements && machine_.share_cache_set(*elements * bits(b->type));
   }
 
   Stmt tiles() const {

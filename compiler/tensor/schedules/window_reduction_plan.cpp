@@ -4,6 +4,7 @@
 #include "tensor/analysis.h"
 #include "tensor/layout.h"
 #include "tensor/schedules/epilogue.h"
+#include "tensor/schedules/image_rows.h"
 #include "tensor/schedules/loops.h"
 #include "tensor/schedules/window_reduction.h"
 #include "tensor/simplify.h"
@@ -23,9 +24,7 @@ bool is_innermost(const Buffer& b, const Layout& layout, int d) {
   if (!layout.is_dense())
     return has_blocks(layout, d) ||
            (layout.parts.back().axis == d && std::ranges::count(layout.parts, d, &Layout::Part::axis) == 1);
-  for (int later = d + 1; later < b->rank(); ++later)
-    if (b->shape[static_cast<size_t>(later)] != Dim(1)) return false;
-  return true;
+  return is_innermost(*b, static_cast<size_t>(d));
 }
 
 class WindowReductionPlanner {

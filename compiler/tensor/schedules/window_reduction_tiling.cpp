@@ -163,12 +163,12 @@ class Chooser {
   // A tile that reads outside the image at an end of the row has code of its own. Its position is constant, so that the
   // simplifier evaluates its predicates at compile time.
   void choose_row_tiles() {
-    constexpr size_t max_entries = 6;  // bounds the size of the code
     if (!is_static_row()) return;
     int64_t width = extent(tiling_.x_axis);
     tiling_.row_tiles = split_evenly(width, tiling_.results,
                                      [&](int64_t begin, int64_t size) { return row_reads_outside(begin, size); });
-    if (tiling_.row_tiles.size() > max_entries) tiling_.row_tiles = split_evenly(width, tiling_.results);
+    if (std::ssize(tiling_.row_tiles) > machine_.max_row_tiles)
+      tiling_.row_tiles = split_evenly(width, tiling_.results);
   }
 
   bool row_reads_outside(int64_t begin, int64_t size) const {

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <cmath>
 #include <limits>
 
 #include "frontends/onnx/operators/arithmetic.h"
+#include "support/ascii.h"
 
 namespace dlcc::frontends::onnx {
 namespace {
@@ -75,8 +75,7 @@ std::vector<Activation> read_activations(Node& n, size_t directions, const std::
   size_t alpha = 0, beta = 0;
   std::vector<Activation> list;
   for (const std::string& given : names) {
-    Activation a{given};
-    std::ranges::transform(a.name, a.name.begin(), [](unsigned char c) { return std::tolower(c); });
+    Activation a{lower_case(given)};
     const Definition* d = find(a.name);
     n.check(d, DiagnosticId::bad_attribute, fmt::format("there is no activation function '{}'", given),
             "it is Relu, Tanh, Sigmoid, Affine, LeakyRelu, ThresholdedRelu, ScaledTanh, HardSigmoid, Elu, Softsign or "

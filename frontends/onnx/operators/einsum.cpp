@@ -1,11 +1,11 @@
 // Einsum. Operands are multiplied pairwise from the left. Labels that only one of the two has, and that are not needed
 // later, are summed first; the product is a batched matrix product.
 #include <algorithm>
-#include <cctype>
 #include <map>
 #include <set>
 
 #include "frontends/onnx/operators/table.h"
+#include "support/ascii.h"
 
 namespace dlcc::frontends::onnx {
 namespace {
@@ -36,8 +36,7 @@ std::optional<std::string> expanded(Node& n, const std::string& term, int64_t co
   const size_t at = term.find("...");
   std::string labels =
       at == std::string::npos ? term : term.substr(0, at) + ellipsis_labels(count) + term.substr(at + 3);
-  auto is_label = [](unsigned char c) { return std::isalnum(c) != 0; };
-  if (!n.check(std::ranges::all_of(labels, is_label) && count <= 10, DiagnosticId::bad_attribute,
+  if (!n.check(std::ranges::all_of(labels, is_alphanumeric) && count <= 10, DiagnosticId::bad_attribute,
                fmt::format("the term '{}' of the equation is not a list of letters", term)))
     return std::nullopt;
   return labels;
@@ -49,7 +48,7 @@ std::string implicit_result(const std::vector<std::string>& operands, int64_t el
   for (const std::string& term : operands) all += term;
   std::ranges::sort(all);
   for (char label : all)
-    if (std::isalpha(static_cast<unsigned char>(label)) != 0 && std::ranges::count(all, label) == 1) result += label;
+    if (is_letter(label) && std::ranges::count(all, label) == 1) result += label;
   return ellipsis_labels(ellipsis) + result;
 }
 
@@ -182,11 +181,10 @@ bool check_sizes(Node& n, const Equation& e) {
       if (!size.is_constant() || size == Dim(1)) continue;
       const Axis& first = known.try_emplace(label, Axis{size, k}).first->second;
       n.check(first.size == size, DiagnosticId::shape_mismatch,
-              std::isdigit(static_cast<unsigned char>(label)) != 0
-                  ? fmt::format("the sizes of '...' differ: {} in input {}, {} in input {}", first.size.str(),
-                                first.input, size.str(), k)
-                  : fmt::format("the sizes of '{}' differ: {} in input {}, {} in input {}", label, first.size.str(),
-                                first.input, size.str(), k));
+              is_digit(label) ? fmt::format("the sizes of '...' differ: {} in input {}, {} in input {}",
+                                            first.size.str(), first.input, size.str(), k)
+                              : fmt::format("the sizes of '{}' differ: {} in input {}, {} in input {}", label,
+                                            first.size.str(), first.input, size.str(), k));
     }
   return !n.failed();
 }

@@ -32,6 +32,12 @@ Value spread(Node& n, const Value& numbers, const std::vector<int64_t>& axes, co
   return n.call("take", {all, integers(from)}, {{"axis", 0}});
 }
 
+Value stacked(Node& n, const Values& tensors, int64_t axis) {
+  Values slices;
+  for (const Value& v : tensors) slices.push_back(n.call("expand_dims", {v}, {{"axis", axis}}));
+  return slices.size() == 1 ? slices[0] : n.call("concatenate", slices, {{"axis", axis}});
+}
+
 std::optional<std::vector<int64_t>> axes_attribute(Node& n, int64_t rank) {
   std::vector<int64_t> axes(static_cast<size_t>(rank));
   std::iota(axes.begin(), axes.end(), 0);

@@ -1,4 +1,4 @@
-// Lists with one number per axis, known at compile time or computed by the model.
+// Lists: with one number per axis, known at compile time or computed by the model; and of tensors, stacked.
 #pragma once
 
 #include "frontends/onnx/node.h"
@@ -15,6 +15,9 @@ Value slice_of(Node&, const Value& list, int64_t begin, int64_t end);
 
 // The list with element j of `numbers` at position axes[j], and elements of `otherwise` at all other positions.
 Value spread(Node&, const Value& numbers, const std::vector<int64_t>& axes, const Value& otherwise);
+
+// Tensors of equal types, at least one, along a new axis.
+Value stacked(Node&, const Values&, int64_t axis);
 
 // The attribute `axes`, each in [0, rank) and named once; all axes without it.
 std::optional<std::vector<int64_t>> axes_attribute(Node&, int64_t rank);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "frontends/onnx/operators/lists.h"
 #include "frontends/onnx/operators/loop_function.h"
 
 namespace dlcc::frontends::onnx {
@@ -26,7 +27,7 @@ class Layer {
     auto of_all = [&](size_t k, int64_t axis) {
       Values list;
       for (const Values& own : results) list.push_back(own[k]);
-      return joined(list, axis);
+      return stacked(n_, list, axis);
     };
     Values outputs = {n_.wants(0) ? of_all(cell_.states, batch_first_ ? 2 : 1) : Value::poison()};
     for (size_t k = 0; k < cell_.states; ++k) outputs.push_back(of_all(k, batch_first_ ? 1 : 0));
@@ -171,13 +172,6 @@ class Layer {
       return it;
     };
     return loop_function(n_, std::move(loop)).value_or(Values{});
-  }
-
-  // The results of all directions, along a new axis.
-  Value joined(const Values& results, int64_t axis) {
-    Values list;
-    for (const Value& v : results) list.push_back(n_.call("expand_dims", {v}, {{"axis", axis}}));
-    return list.size() == 1 ? list[0] : n_.call("concatenate", list, {{"axis", axis}});
   }
 
   Node& n_;

@@ -1,19 +1,18 @@
 // The equations of RNN, GRU and LSTM: one iteration of each.
+#include "frontends/onnx/operators/arithmetic.h"
 #include "frontends/onnx/operators/recurrent.h"
 #include "frontends/onnx/operators/table.h"
 
 namespace dlcc::frontends::onnx {
 namespace {
 
-Value sum(Node& n, const Value& a, const Value& b) { return n.call("add", {a, b}); }
-Value times(Node& n, const Value& a, const Value& b) { return n.call("multiply", {a, b}); }
 Value one_minus(Node& n, const Value& a) { return n.call("subtract", {n.scalar(a.type.dtype, 1), a}); }
 
 // H' = f(x + H R')
 Values convert_rnn(Node& n) {
   return recurrent_layer(n, {.activations = {"Tanh"},
                              .step = [](Node& n, const Direction& d, const Value& x, const Values& states) -> Values {
-                               return {activate(n, d, 0, sum(n, x, product(n, states[0], d.recurrent_weights[0])))};
+                               return {activate(n, d, 0, add(n, x, product(n, states[0], d.recurrent_weights[0])))};
                              }});
 }
 
@@ -26,17 +25,17 @@ Values convert_gru(Node& n) {
   auto step = [reset_product](Node& n, const Direction& d, const Value& x, const Values& states) -> Values {
     const Value& hidden = states[0];
     Value recurrent = product(n, hidden, d.recurrent_weights[0]);
-    Value gates = sum(n, parts(n, x, 1, 3, 0, 2), reset_product ? parts(n, recurrent, 1, 3, 0, 2) : recurrent);
+    Value gates = add(n, parts(n, x, 1, 3, 0, 2), reset_product ? parts(n, recurrent, 1, 3, 0, 2) : recurrent);
     Value update = activate(n, d, 0, parts(n, gates, 1, 2, 0)), reset = activate(n, d, 0, parts(n, gates, 1, 2, 1));
     Value candidate;
     if (reset_product) {
       Value own = parts(n, recurrent, 1, 3, 2);
-      candidate = times(n, reset, d.recurrent_bias ? sum(n, own, *d.recurrent_bias) : own);
+      candidate = multiply(n, reset, d.recurrent_bias ? add(n, own, *d.recurrent_bias) : own);
     } else {
-      candidate = product(n, times(n, reset, hidden), d.recurrent_weights[1]);
+      candidate = product(n, multiply(n, reset, hidden), d.recurrent_weights[1]);
     }
-    candidate = activate(n, d, 1, sum(n, parts(n, x, 1, 3, 2), candidate));
-    return {sum(n, times(n, one_minus(n, update), candidate), times(n, update, hidden))};
+    candidate = activate(n, d, 1, add(n, parts(n, x, 1, 3, 2), candidate));
+    return {add(n, multiply(n, one_minus(n, update), candidate), multiply(n, update, hidden))};
   };
   using Products = std::vector<size_t>;
   return recurrent_layer(n, {.products = reset_product ? Products{3} : Products{2, 1},
@@ -55,16 +54,16 @@ Values convert_lstm(Node& n) {
   const bool coupled = n.flag("input_forget", false);
   auto step = [coupled](Node& n, const Direction& d, const Value& x, const Values& states) -> Values {
     const Value& cell = states[1];
-    Value gates = sum(n, x, product(n, states[0], d.recurrent_weights[0]));
+    Value gates = add(n, x, product(n, states[0], d.recurrent_weights[0]));
     enum Gate : size_t { in, out, forget, candidate };
     auto gate = [&](Gate k, const Value& seen) {
       Value own = parts(n, gates, 1, 4, k);
-      return activate(n, d, 0, d.peepholes.empty() ? own : sum(n, own, times(n, d.peepholes[k], seen)));
+      return activate(n, d, 0, d.peepholes.empty() ? own : add(n, own, multiply(n, d.peepholes[k], seen)));
     };
     Value let_in = gate(in, cell), kept = coupled ? one_minus(n, let_in) : gate(forget, cell);
     Value proposed = activate(n, d, 1, parts(n, gates, 1, 4, candidate));
-    Value next = sum(n, times(n, kept, cell), times(n, let_in, proposed));
-    return {times(n, gate(out, next), activate(n, d.activations[2], next)), next};
+    Value next = add(n, multiply(n, kept, cell), multiply(n, let_in, proposed));
+    return {multiply(n, gate(out, next), activate(n, d.activations[2], next)), next};
   };
   return recurrent_layer(n, {.products = {4}, .states = 2, .activations = {"Sigmoid", "Tanh", "Tanh"}, .step = step});
 }

@@ -64,12 +64,11 @@ Values convert_deform_conv(Node& n) {
   const std::vector<int64_t> taps(shape.begin() + 2, shape.end());
   check_kernel_shape(n, weight, taps);
   const int64_t positions = taps[0] * taps[1], offset_groups = n.integer("offset_group", 1);
-  const Shape& places = offset.type.shape;
-  Value mask =
-      n.has(4)
-          ? n.in(4)
-          : n.call("full", {n.scalar(x.type.dtype, 1)},
-                   {{"shape", relay::sizes_attribute({places[0], positions * offset_groups, places[2], places[3]})}});
+  const Shape& of_offset = offset.type.shape;
+  Value mask = n.has(4) ? n.in(4)
+                        : n.call("full", {n.scalar(x.type.dtype, 1)},
+                                 {{"shape", relay::sizes_attribute({of_offset[0], positions * offset_groups,
+                                                                    of_offset[2], of_offset[3]})}});
   Value columns = n.call("nn.deformable_im2col", {x, offset, mask},
                          {{"kernel_size", taps},
                           {"strides", n.integers("strides", 2, 1)},

@@ -52,7 +52,7 @@ class ScanNode {
 
  private:
   // The axis along which the slices of a tensor are stored, and their order.
-  struct Place {
+  struct SliceAxis {
     int64_t axis = 0;
     bool reversed = false;
   };
@@ -93,12 +93,12 @@ class ScanNode {
     return true;
   }
 
-  void read_directions(const char* name, std::vector<Place>& places) {
-    std::vector<int64_t> list = n_.integers(name, places.size(), 0);
-    for (size_t k = 0; k < places.size(); ++k) {
+  void read_directions(const char* name, std::vector<SliceAxis>& slice_axes) {
+    std::vector<int64_t> list = n_.integers(name, slice_axes.size(), 0);
+    for (size_t k = 0; k < slice_axes.size(); ++k) {
       n_.check(list[k] == 0 || list[k] == 1, DiagnosticId::bad_attribute,
                fmt::format("attribute '{}' must have 0 (forward) and 1 (reverse), found {}", name, list[k]));
-      places[k].reversed = list[k] == 1;
+      slice_axes[k].reversed = list[k] == 1;
     }
   }
 
@@ -158,7 +158,7 @@ class ScanNode {
   Node& n_;
   const schema::GraphProto* body_;
   size_t states_ = 0;  // the number of carried values
-  std::vector<Place> inputs_, outputs_;
+  std::vector<SliceAxis> inputs_, outputs_;
   std::vector<int64_t> output_axes_;  // as in the attribute
 };
 

@@ -2,6 +2,7 @@
 // operations on its tensors are emitted.
 #include <algorithm>
 
+#include "frontends/onnx/operators/lists.h"
 #include "frontends/onnx/operators/split.h"
 #include "frontends/onnx/operators/table.h"
 #include "frontends/onnx/schema.h"
@@ -82,13 +83,6 @@ Values convert_erase(Node& n) {
   if (n.failed()) return {};
   result.erase(result.begin() + *position);
   return {sequence_of(std::move(result))};
-}
-
-// The tensors of a sequence stacked along a new axis.
-Value stacked(Node& n, const Values& elements, int64_t axis) {
-  Values rows;
-  for (const Value& element : elements) rows.push_back(n.call("expand_dims", {element}, {{"axis", axis}}));
-  return n.call("concatenate", rows, {{"axis", axis}});
 }
 
 // A position that is known only when the program runs selects among tensors of equal types.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "frontends/onnx/operators/lists.h"
 #include "frontends/onnx/operators/loop_function.h"
 #include "frontends/onnx/operators/subgraphs.h"
 #include "frontends/onnx/schema.h"
@@ -71,17 +72,14 @@ class UnrolledLoop {
   Values outputs() {
     Values all = carried_;
     for (size_t k = 0; k < scanned_.size(); ++k)
-      all.push_back(n_.wants(static_cast<int>(carried_.size() + k)) ? stacked(scanned_[k]) : Value::poison());
+      all.push_back(n_.wants(static_cast<int>(carried_.size() + k)) ? scan_output(scanned_[k]) : Value::poison());
     return all;
   }
 
-  // The slices of a scan output, stacked along a new first axis.
-  Value stacked(const Values& slices) {
+  Value scan_output(const Values& slices) {
     n_.check(!slices.empty(), DiagnosticId::dynamic_shape,
              "the loop has no iteration, so that the shape of the scan output is not known");
-    Values rows;
-    for (const Value& slice : slices) rows.push_back(n_.call("expand_dims", {slice}, {{"axis", 0}}));
-    return n_.call("concatenate", rows, {{"axis", 0}});
+    return slices.empty() ? Value::poison() : stacked(n_, slices, 0);
   }
 
   Node& n_;

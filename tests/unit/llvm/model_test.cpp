@@ -2,8 +2,8 @@
 // program.
 #include <algorithm>
 
+#include "command_folder.h"
 #include "harness.h"
-#include "workshop.h"
 
 namespace dlcc::test {
 
@@ -12,7 +12,7 @@ using namespace tensor;
 namespace {
 
 // Writes the object and the header of a model.
-void write(const Workshop& w, const KernelObject& model) {
+void write(const CommandFolder& w, const KernelObject& model) {
   w.write(model.interface.prefix + ".h", emit::make_header(model.interface));
   w.write(model.interface.prefix + ".o", model.object);
 }
@@ -94,7 +94,7 @@ const std::string flags = "-Wall -Wextra -pedantic -Werror -I . -I " DLCC_SOURCE
 }  // namespace
 
 TEST_CASE("two models link into one C program and check their arguments") {
-  Workshop w;
+  CommandFolder w;
   write(w, compile(relu(30), "", "first"));
   write(w, compile(relu(25), "", "second"));
   w.write("main.c", main_program);
@@ -115,7 +115,7 @@ TEST_CASE("two models link into one C program and check their arguments") {
 }
 
 TEST_CASE("an object has no undefined symbols but memcpy and memset, and exports only its interface") {
-  Workshop w;
+  CommandFolder w;
   write(w, compile(relu(1000), "x86-64-v2,x86-64-v3,x86-64-v4", "net"));
   REQUIRE(w.sh("nm -u net.o | grep -vE ' (memcpy|memset)$'") != 0);
   CHECK(w.output() == "");
@@ -139,7 +139,7 @@ TEST_CASE("headers turn tensor names into C identifiers") {
   CHECK(taken == std::vector<std::string>{"int_", "t1x", "a_b", "a_b_2", "tensor", "gr_e", "t_x", "while_", "int_z",
                                           "tensor_2"});
   interface.provenance = "a */ comment \\";
-  Workshop w;
+  CommandFolder w;
   w.write("my_net.h", emit::make_header(interface));
   w.write("use.c",
           "#include \"my_net.h\"\n#include \"my_net.h\"\n#include \"dlcc/dlcc.h\"\nextern dlcc_status s; dlcc_status s "
@@ -189,7 +189,7 @@ TEST_CASE("code gives the same results at every optimization level") {
 
 TEST_CASE("the code that selects the CPU level runs on every CPU") {
   KernelObject c = compile(relu(30), "x86-64-v4");
-  Workshop w;
+  CommandFolder w;
   write(w, c);
   // Instructions with a VEX prefix (AVX, BMI): their names begin with v or are these.
   CHECK(w.sh("objdump -d --no-show-raw-insn -j .text.net_run_ctx -j .text.net_run -j .text.net_cpu_level net.o | grep "
@@ -319,7 +319,7 @@ TEST_CASE("code is generated for a CPU to which AVX-512 is added") {
 }
 
 TEST_CASE("another architecture's object runs in an emulator") {
-  Workshop w;
+  CommandFolder w;
   if (w.sh("command -v qemu-aarch64 aarch64-linux-gnu-gcc") != 0) {
     MESSAGE("skipped: no qemu-aarch64 or aarch64-linux-gnu-gcc");
     return;

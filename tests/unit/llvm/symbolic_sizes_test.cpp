@@ -1,8 +1,8 @@
 // Models with symbolic sizes: the header, and the loader's run of an object that is written in C against this header.
 #include <algorithm>
 
+#include "command_folder.h"
 #include "harness.h"
-#include "workshop.h"
 
 namespace dlcc::test {
 
@@ -70,7 +70,7 @@ dlcc_status twice_run_ctx(const twice_inputs *inputs, const twice_outputs *outpu
 )c";
 
 std::vector<std::byte> object(int defect) {
-  Workshop w;
+  CommandFolder w;
   w.write("twice.h", emit::make_header(twice()));
   w.write("twice.c", model);
   const int status = w.sh("cc -std=c99 -O1 -fPIC -fno-stack-protector " + flags +
@@ -145,7 +145,7 @@ TEST_CASE("headers with symbolic sizes compile as C and C++") {
   bounded.prefix = "bounded", bounded.arena_bytes = 640;
   unknown.prefix = "unknown", unknown.inputs.clear(), unknown.dims.clear();
   unknown.outputs = {{"*/ a", "a", dtype::f32, {}}};
-  Workshop w;
+  CommandFolder w;
   for (const emit::Interface& i : {twice(), bounded, unknown}) w.write(i.prefix + ".h", emit::make_header(i));
   w.write("use.c", R"c(
 #include "twice.h"

@@ -189,7 +189,7 @@ class Simulation {
  private:
   using Bytes = std::vector<int64_t>;
   // The storage of a value: its separate memory, where it begins there, and its address in the arena, or -1.
-  struct Place {
+  struct Memory {
     std::shared_ptr<Bytes> apart;
     int64_t begin = 0, address = -1;
   };
@@ -197,17 +197,17 @@ class Simulation {
   struct Frame {
     const Function* function = nullptr;
     const FunctionPlan* plan = nullptr;
-    int64_t arena = 0;          // the address of the function's arena
-    std::vector<Place> places;  // by value, not for views
+    int64_t arena = 0;           // the address of the function's arena
+    std::vector<Memory> memory;  // by value, not for views
     std::map<const Call*, size_t> calls;
   };
 
   void enter(const Function& function, const FunctionPlan& plan, int64_t arena) {
     frame_ = {&function, &plan, arena, {}, {}};
     for (size_t v = 0; v < function.values.size(); ++v) {
-      Place p{std::make_shared<Bytes>(static_cast<size_t>(function.values[v].bytes.value()), 0)};
+      Memory p{std::make_shared<Bytes>(static_cast<size_t>(function.values[v].bytes.value()), 0)};
       if (function.values[v].storage == Storage::temporary && plan.offsets[v] >= 0) p.address = arena + plan.offsets[v];
-      frame_.places.push_back(std::move(p));
+      frame_.memory.push_back(std::move(p));
     }
     for_each_function_call(function.body, [&](const Call& c) { frame_.calls.emplace(&c, frame_.calls.size()); });
   }
@@ -219,24 +219,24 @@ class Simulation {
   }
 
   const Value& value(ValueId v) const { return frame_.function->values[v]; }
-  Place place(ValueId v) const {
-    if (value(v).storage != Storage::view) return frame_.places[v];
+  Memory memory_of(ValueId v) const {
+    if (value(v).storage != Storage::view) return frame_.memory[v];
     const auto* index = tensor::as<tensor::VarRef>(value(v).begin);
     const int64_t offset = value(v).base_offset.value() + (index ? scalars_.at(index->var) * value(v).stride : 0);
-    Place p = frame_.places[value(v).base];
+    Memory p = frame_.memory[value(v).base];
     p.begin += offset;
     if (p.address >= 0) p.address += offset;
     return p;
   }
 
   void read(ValueId v) {
-    const Place p = place(v);
+    const Memory p = memory_of(v);
     if (p.address < 0) return;
     for (int64_t i = 0; i < value(v).bytes.value(); ++i)
       right_ = right_ && arena_[p.address + i] == (*p.apart)[p.begin + i];
   }
   void write(ValueId v, const Bytes& numbers) {
-    const Place p = place(v);
+    const Memory p = memory_of(v);
     for (int64_t i = 0; i < value(v).bytes.value(); ++i) {
       (*p.apart)[p.begin + i] = numbers[i];
       if (p.address >= 0) arena_[p.address + i] = numbers[i];
@@ -270,7 +270,7 @@ class Simulation {
     });
     each(tensor::Access::write, [&](int w) { read(call.operands[w]); });
   }
-  int64_t arena_address(ValueId v) const { return place(v).address; }
+  int64_t arena_address(ValueId v) const { return memory_of(v).address; }
 
   // The workspace is overwritten before and after the call. Operands and results are in the caller's memory.
   void execute(const Call& call) {
@@ -278,15 +278,15 @@ class Simulation {
     const FunctionPlan& plan = plan_.functions[k];
     const int64_t arena = frame_.arena + frame_.plan->workspaces[frame_.calls.at(&call)];
     for (ValueId v : call.operands) read(v);
-    std::vector<Place> operands, results;
-    for (ValueId v : call.operands) operands.push_back(place(v));
-    for (ValueId v : call.results) results.push_back(place(v));
+    std::vector<Memory> operands, results;
+    for (ValueId v : call.operands) operands.push_back(memory_of(v));
+    for (ValueId v : call.results) results.push_back(memory_of(v));
     overwrite(arena, plan.arena_bytes);
     Frame caller = std::move(frame_);
     const Function& callee = program_.functions[k];
     enter(callee, plan, arena);
-    for (size_t o = 0; o < operands.size(); ++o) frame_.places[callee.inputs[o]] = operands[o];
-    for (size_t r = 0; r < results.size(); ++r) frame_.places[callee.outputs[r]] = results[r];
+    for (size_t o = 0; o < operands.size(); ++o) frame_.memory[callee.inputs[o]] = operands[o];
+    for (size_t r = 0; r < results.size(); ++r) frame_.memory[callee.outputs[r]] = results[r];
     execute(callee.body);
     frame_ = std::move(caller);
     overwrite(arena, plan.arena_bytes);
@@ -299,7 +299,7 @@ class Simulation {
 
   void execute(const Copy& copy) {
     read(copy.from);
-    const Place p = place(copy.from);
+    const Memory p = memory_of(copy.from);
     const auto first = p.apart->begin() + p.begin;
     write(copy.to, {first, first + value(copy.from).bytes.value()});
     read(copy.from);

@@ -39,7 +39,7 @@ std::string result_of(const std::string& text, const std::vector<std::string>& p
   REQUIRE_MESSAGE(module, d.str());
   auto changed = after(std::move(*module), passes, d);
   REQUIRE_MESSAGE(changed, d.str());
-  if (passes == to_first_order) CHECK(what_is_left(*changed) == "");
+  if (passes == to_first_order) CHECK(first_order_violation(*changed) == "");
   auto result = interpret(*changed, {}, tensor::Precision::specified, d);
   if (!result) return "fails";
   return result->status == tensor::Status::ok ? str(result->value)
@@ -67,7 +67,7 @@ TEST_CASE("no closure, type variable or nested pattern is left in a program of t
     auto changed = after(std::move(*module), to_first_order, d);
     CHECK_MESSAGE(changed.has_value() != refused.contains(name), d.str());
     if (!changed) continue;
-    CHECK_MESSAGE(what_is_left(*changed).empty(), what_is_left(*changed) << "\n" << print(*changed));
+    CHECK_MESSAGE(first_order_violation(*changed).empty(), first_order_violation(*changed) << "\n" << print(*changed));
     ++programs;
   }
   CHECK(programs > 50);

@@ -123,6 +123,18 @@ TEST_CASE("a value that no arm of a match? fits is an error with its location") 
   CHECK_MESSAGE(text.find(":3:") != std::string::npos, text);
 }
 
+TEST_CASE("a defined size is at most 2^40, also if no tensor has it") {
+  const std::string text = "def @main(%n: Tensor[(1), int64]) { let %s = define_sizes(%n, (?1), (?)); 7 }";
+  auto result = [&](int64_t size) {
+    return interpreted(text, {tensor_value(Constant::of<int64_t>(dtype::i64, {1}, {size}))});
+  };
+  CHECK(result(int64_t{1} << 40) == "7");
+  const std::string out_of_range = fmt::format("status {}", static_cast<int>(tensor::Status::dimension_out_of_range));
+  CHECK(result((int64_t{1} << 40) + 1) == out_of_range);
+  CHECK(result(INT64_MAX) == out_of_range);
+  CHECK(result(-1) == out_of_range);
+}
+
 TEST_CASE("data and recursion deeper than the host's stack") {
   const std::string text = list + iota + map + fold + R"(
 def @main(%n: int32) {

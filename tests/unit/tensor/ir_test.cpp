@@ -16,7 +16,7 @@ std::string text(const Dim& dim) { return print(Expr(dim)); }
 
 // The value of the dimension's expression for n = 7, m = 3, in int64 arithmetic.
 std::optional<int64_t> value_at_7_3(const Dim& dim) {
-  Substitution values{{as<VarRef>(symbol_var({"n"}))->var, 7}, {as<VarRef>(symbol_var({"m"}))->var, 3}};
+  Substitution values{{scalar_of({"n"}), 7}, {scalar_of({"m"}), 3}};
   return constant_integer(simplify(substitute(Expr(dim), values)));
 }
 

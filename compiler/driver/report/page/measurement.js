@@ -82,7 +82,7 @@ function roofs(x, y, ridge) {
 
 // Steps without multiply-adds have no intensity; they are drawn below the chart, by the bytes per second that they
 // move.
-function movingStrip(steps, top, left, right, scale) {
+function dataMovementAxis(steps, top, left, right, scale) {
   const bandwidth = measured.bandwidth_gigabytes_per_second;
   const rates = [bandwidth, ...steps.map((step) => step.measured.gigabytes_per_second)].filter((rate) => rate > 0);
   const x = logarithmicAxis(Math.min(...rates) / 1.6, Math.max(...rates) * 1.6, left, right), middle = top + 40;
@@ -106,7 +106,7 @@ function drawRoofline(width) {
   const x = logarithmicAxis(Math.min(...intensities) / 1.6, Math.max(...intensities) * 1.6, left, right);
   const y = logarithmicAxis(Math.min(...rates) / 1.6, Math.max(...rates) * 1.5, bottom, top);
   const scale = Math.min(width / 48, 20);
-  const strip = moving.length ? movingStrip(moving, bottom + 56, left, right, scale) : {parts: [], marks: []};
+  const strip = moving.length ? dataMovementAxis(moving, bottom + 56, left, right, scale) : {parts: [], marks: []};
   const height = bottom + (moving.length ? 56 + 80 : 44);
   const dots = computing.map((step) => dot(step, x.at(intensity(step)), y.at(step.measured.gflops), scale));
   const marks = [...dots, ...strip.marks];

@@ -12,7 +12,7 @@
 
 namespace dlcc::test {
 
-class Workshop {
+class CommandFolder {
  public:
   void write(const std::string& name, const std::string& text) const { std::ofstream(folder_ / name) << text; }
   void write(const std::string& name, const std::vector<std::byte>& bytes) const {
