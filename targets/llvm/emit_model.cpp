@@ -117,7 +117,7 @@ class EntryEmitter {
         Value* slot = b_.CreateConstInBoundsGEP1_64(b_.getPtrTy(), pointers, i);
         Value* tensor = b_.CreateLoad(b_.getPtrTy(), slot);
         note(tensor_null, b_.CreateAnd(b_.CreateIsNull(tensor), is_positive(largest(product(tensors[i].shape)))));
-        note(misaligned, is_misaligned(tensor, std::max(bits(tensors[i].type) / 8, 1)));
+        note(misaligned, is_misaligned(b_, tensor, alignment_of(tensors[i].type)));
       }
     };
     check_tensors(inputs, interface.inputs);
@@ -125,7 +125,7 @@ class EntryEmitter {
     check(run, tensor_null, Status::null_argument);
     if (has_arena) {
       check(run, b_.CreateICmpULT(bytes, arena_bytes()), Status::arena_too_small);
-      note(misaligned, is_misaligned(arena, interface.arena_alignment));
+      note(misaligned, is_misaligned(b_, arena, interface.arena_alignment));
     }
     check(run, misaligned, Status::arena_misaligned);
     if (interface.weights_file) check_weights(run, *interface.weights_file);
@@ -230,7 +230,7 @@ class EntryEmitter {
     check(run, b_.CreateIsNull(context), Status::weights_missing);
     Value* weights = load_member(b_, b_.getPtrTy(), context, ContextMember::weights);
     check(run, b_.CreateIsNull(weights), Status::weights_missing);
-    check(run, is_misaligned(weights, file.alignment), Status::arena_misaligned);
+    check(run, is_misaligned(b_, weights, file.alignment), Status::arena_misaligned);
     auto bytes = static_cast<uint64_t>(file.bytes);
     Value* given = load_member(b_, size_type(), context, ContextMember::weights_bytes);
     given = b_.CreateZExt(given, b_.getInt64Ty());
@@ -242,13 +242,6 @@ class EntryEmitter {
       differs = b_.CreateOr(differs, b_.CreateICmpNE(word, b_.getInt64(head[i])));
     }
     check(run, differs, Status::weights_mismatch);
-  }
-
-  Value* is_misaligned(Value* pointer, int64_t alignment) {
-    if (alignment <= 1) return b_.getFalse();
-    Value* low =
-        b_.CreateAnd(b_.CreatePtrToInt(pointer, b_.getInt64Ty()), b_.getInt64(static_cast<uint64_t>(alignment - 1)));
-    return b_.CreateICmpNE(low, b_.getInt64(0));
   }
 
   // Calls the run function with the level of the CPU, which `choice` returns: -1 if the CPU supports none.

@@ -64,6 +64,7 @@ llvm::Function* emit_sizes_function(llvm::Module& module, const ModelParts& part
     Value* slot = b.CreateConstInBoundsGEP1_64(b.getPtrTy(), function->getArg(1), static_cast<uint64_t>(from.index));
     Value* input = b.CreateLoad(b.getPtrTy(), slot);
     require(b.CreateIsNotNull(input), tensor::Status::null_argument);
+    require(b.CreateNot(is_misaligned(b, input, alignment_of(from.type))), tensor::Status::arena_misaligned);
     return load_element(b, input, from.type, step.element);
   };
   for (const lower::Step& step : sizes.steps.steps) {
@@ -82,5 +83,13 @@ llvm::Function* emit_sizes_function(llvm::Module& module, const ModelParts& part
   b.CreateRet(b.getInt32(0));
   return function;
 }
+
+Value* is_misaligned(llvm::IRBuilder<>& b, Value* pointer, int64_t alignment) {
+  if (alignment <= 1) return b.getFalse();
+  Value* low = b.CreateAnd(b.CreatePtrToInt(pointer, b.getInt64Ty()), b.getInt64(static_cast<uint64_t>(alignment - 1)));
+  return b.CreateICmpNE(low, b.getInt64(0));
+}
+
+int64_t alignment_of(DType type) { return std::max(bits(type) / 8, 1); }
 
 }  // namespace dlcc::targets

@@ -39,7 +39,11 @@ struct SizesArray {
 llvm::Value* load_element(llvm::IRBuilder<>&, llvm::Value* tensor, DType, int64_t element);
 
 // Defines int32_t P_sizes(const int64_t *given, const void *const *inputs, int64_t *sizes), which returns a status.
-// Inputs whose elements determine sizes must not be null. `debug` is null without -g.
+// Inputs whose elements determine sizes must be neither null nor misaligned. `debug` is null without -g.
 llvm::Function* emit_sizes_function(llvm::Module&, const ModelParts&, const llvm::MCSubtargetInfo& cpu, DebugInfo*);
+
+// Whether the address is no multiple of `alignment`, a power of two.
+llvm::Value* is_misaligned(llvm::IRBuilder<>&, llvm::Value* pointer, int64_t alignment);
+int64_t alignment_of(DType);  // of the caller's tensors: their elements' size in bytes
 
 }  // namespace dlcc::targets

@@ -103,6 +103,9 @@ int main(void) {
   shape[0] = 3, shape[1] = 4;
   expect("no shape", net_plan(&(net_inputs){x, NULL, &reps, &dims}, NULL, &bytes), DLCC_NULL_ARGUMENT);
   expect("no repetitions", net_plan(&(net_inputs){x, shape, NULL, &dims}, NULL, &bytes), DLCC_NULL_ARGUMENT);
+  const char bytes_of_reps[16] __attribute__((aligned(8))) = {0};
+  const int64_t* odd = (const int64_t*)(const void*)(bytes_of_reps + 1);
+  expect("misaligned repetitions", net_plan(&(net_inputs){x, shape, odd, &dims}, NULL, &bytes), DLCC_ARENA_MISALIGNED);
   clear();
   expect("run without a shape",
          net_run(&(net_inputs){x, NULL, &reps, &dims}, &(net_outputs){rows, copies, NULL}, arena, sizeof arena),

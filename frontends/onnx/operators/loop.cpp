@@ -23,6 +23,7 @@ class LoopNode {
       if (n_.has(k) && n_.in(k).structure) return unrolled_loop(n_, *body_);
     const std::optional<Value> count = scalar_input(0, dtype::i64, "one integer");
     const std::optional<Value> first = scalar_input(1, dtype::boolean, "one bool");
+    if (never_runs(count, first) && n_.output_count() <= carried_count()) return initial_values();
     GrowingValues::Parts changed{.count = count, .counter = body_->input(0).name()};
     find_limit();
     if (limit_) changed.limit = limit_->most;
@@ -79,6 +80,17 @@ class LoopNode {
     const auto &a = before.shape().dim(d), &b = after.shape().dim(d);
     return has_size(a) ? has_size(b) && a.dim_value() == b.dim_value()
                        : !a.dim_param().empty() && a.dim_param() == b.dim_param();
+  }
+
+  static bool never_runs(const std::optional<Value>& count, const std::optional<Value>& first) {
+    return (count && count->constant() && count->constant()->integer_at(0) <= 0) ||
+           (first && first->constant() && first->constant()->integer_at(0) == 0);
+  }
+
+  Values initial_values() const {
+    Values values;
+    for (int k = 0; k < carried_count(); ++k) values.push_back(n_.in(before_carried + k));
+    return values;
   }
 
   int carried_count() const { return std::max(n_.input_count() - before_carried, 0); }

@@ -38,6 +38,12 @@ TEST_CASE("a Loop whose iterations append a row to a carried value") {
   CHECK(evaluated(graph_bytes(from_nothing), {x, floats({0, 2}, {})}) == "(2, 2): 0 0 1 2");
   const std::string never = appending_loop(0, {"1", "2"}) + integers_named("n", "", "0");
   CHECK(evaluated(graph_bytes(never), {x, floats({1, 2}, {7, 8})}) == "(1, 2): 7 8");
+  const std::string doubled = counter_and_condition + value("input", "y", f32, {"", ""}) + concat("y", "y", "next", 1) +
+                              value("output", "go", boolean, {}) + value("output", "next", f32, {"", ""});
+  const std::string never_doubled = value("input", "x", f32, {"k", "2"}) + integers_named("n", "", "0") +
+                                    node("Loop", {"n", "", "x"}, {"last"}, subgraph("body", doubled)) +
+                                    value("output", "last", f32, {"", ""});
+  CHECK(evaluated(graph_bytes(never_doubled), {x}) == "(1, 2): 1 2");
   const std::string wider = appending_loop(1, {"1", "1"}) + integers_named("n", "", "2");
   CHECK(evaluated(graph_bytes(wider), {x, floats({1, 1}, {7})}) == "(1, 5): 7 0 0 1 2");
 }
