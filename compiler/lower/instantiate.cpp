@@ -1,7 +1,9 @@
 #include "lower/instantiate.h"
 
 #include <algorithm>
+#include <set>
 
+#include "lower/equal_sizes.h"
 #include "lower/largest_size.h"
 #include "lower/walk.h"
 #include "shape/typical_sizes.h"
@@ -156,8 +158,13 @@ std::map<std::string, int64_t> typical_sizes(const Program& program, double scal
       sizes[s.name] = std::clamp(wanted, s.low, s.high);
       smallest &= wanted <= s.low;
     };
-    for (const InputDim& d : program.dims) choose(d.symbol, d.typical > 0 ? d.typical / d.multiple : typical_size);
+    std::set<std::string> given;  // by the user
+    for (const InputDim& d : program.dims) {
+      choose(d.symbol, d.typical > 0 ? d.typical / d.multiple : typical_size);
+      if (d.typical > 0) given.insert(d.symbol.name);
+    }
     for (const Symbol& s : program.input_sizes) choose(s, typical_size);
+    satisfy_equalities(program, given, sizes);
     if (smallest || admitted.fits(sizes)) return sizes;
   }
 }

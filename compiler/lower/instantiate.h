@@ -34,7 +34,8 @@ tensor::Status status_at(const Program&, const std::map<std::string, int64_t>& s
 Program instantiate(const Program&, const std::map<std::string, int64_t>& symbols);
 
 // Sizes for estimates: the typical size if the user gave one, else 64, times `scale`, clamped to the size's bounds.
-// They are halved until no tensor is too large.
+// They are halved until no tensor is too large. Sizes that the user did not give satisfy the requirements of equality,
+// where others determine them.
 std::map<std::string, int64_t> typical_sizes(const Program&, double scale = 1);
 
 // The shape of a kernel's parameter in a call of an instantiated program, whose scalar operands give the kernel's

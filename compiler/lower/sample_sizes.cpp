@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "lower/equal_sizes.h"
 #include "lower/instantiate.h"
 #include "lower/largest_size.h"
 #include "lower/run_entry.h"
@@ -138,6 +139,7 @@ std::vector<Sizes> sample_sizes(const Program& program) {
       samples[s][symbol.name] = std::clamp(wanted[s], symbol.low, symbol.high);
     ++k;
   }
+  for (Sizes& sizes : samples) satisfy_equalities(program, {}, sizes);
   if (!program.input_sizes.empty()) add_possible_sizes(program, samples);
   return with_data_sizes(program, samples);
 }

@@ -3,7 +3,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <set>
 
+#include "lower/equal_sizes.h"
 #include "lower/instantiate.h"
 #include "pipeline/tensor_files.h"
 #include "shape/caller_sizes.h"
@@ -34,6 +36,7 @@ std::optional<RandomInputs> random_inputs(const Planned& planned, const std::map
   report_unknown_names(interface, sizes, diagnostics);
   RandomInputs inputs{lower::typical_sizes(planned.program), {}};
   std::map<std::string, Dim> symbols;
+  std::set<std::string> given_symbols;
   for (const InputDim& d : interface.dims) {
     int64_t& value = inputs.symbols.at(d.symbol.name);
     if (auto given = sizes.find(d.name); given != sizes.end()) {
@@ -41,9 +44,11 @@ std::optional<RandomInputs> random_inputs(const Planned& planned, const std::map
         diagnostics.error(DiagnosticId::bad_option, {},
                           fmt::format("--size {}={}: the size must be {}", d.name, given->second, bounds_of(d)));
       value = given->second / d.multiple;
+      given_symbols.insert(d.symbol.name);
     }
-    symbols.emplace(d.symbol.name, value);
   }
+  lower::satisfy_equalities(planned.program, given_symbols, inputs.symbols);
+  for (const InputDim& d : interface.dims) symbols.emplace(d.symbol.name, inputs.symbols.at(d.symbol.name));
   for (emit::TensorInterface t : interface.inputs) {
     for (Dim& d : t.shape) d = d.substitute(symbols);
     const auto count = product(t.shape).constant();

@@ -8,7 +8,7 @@
 namespace dlcc {
 namespace {
 
-struct Interval {
+struct DimInterval {
   Dim low, high;
 
   bool is_exact() const { return low == high; }
@@ -16,10 +16,10 @@ struct Interval {
   bool is_nonpositive() const { return provably_le(high, 0); }
 };
 
-Interval operator+(const Interval& a, const Interval& b) { return {a.low + b.low, a.high + b.high}; }
+DimInterval operator+(const DimInterval& a, const DimInterval& b) { return {a.low + b.low, a.high + b.high}; }
 
 // Interval arithmetic (Moore, "Interval Analysis", 1966); fewer corners where signs are known.
-Interval operator*(const Interval& a, const Interval& b) {
+DimInterval operator*(const DimInterval& a, const DimInterval& b) {
   if (b.is_exact() && !a.is_exact()) return b * a;
   if (a.is_nonnegative() && (a.is_exact() || b.is_nonnegative())) return {a.low * b.low, a.high * b.high};
   if (a.is_nonpositive() && (a.is_exact() || b.is_nonpositive())) return {a.high * b.high, a.low * b.low};
@@ -36,7 +36,7 @@ class Bounder {
   Bounder(const SymbolBounds& largest, const std::vector<AlternativeBounds>& alternatives)
       : largest_(largest), alternatives_(alternatives) {}
 
-  Interval range(const Dim& d) const {
+  DimInterval range(const Dim& d) const {
     if (!depends(d)) return {d, d};
     // Terms with equal bounded atoms are bounded together: c * n - c * floor_div(n, 2) is (n - floor_div(n, 2)) times
     // the bounded c.
@@ -59,7 +59,7 @@ class Bounder {
       auto& group = factors.try_emplace(product, std::move(atoms), Dim(0)).first->second;
       group.second = group.second + factor;
     }
-    Interval sum{0, 0};
+    DimInterval sum{0, 0};
     for (auto& [product, group] : factors) sum = sum + range(group.first, group.second);
     return sum;
   }
@@ -72,10 +72,10 @@ class Bounder {
   }
 
   // Of the product of the atoms and a factor without bounded symbols.
-  Interval range(Atoms& atoms, const Dim& factor) const {
-    Interval product{factor, factor};
+  DimInterval range(Atoms& atoms, const Dim& factor) const {
+    DimInterval product{factor, factor};
     for (const AlternativeBounds& bounds : alternatives_)
-      if (const std::optional<Dim> largest = take_product(atoms, bounds)) product = product * Interval{0, *largest};
+      if (const std::optional<Dim> largest = take_product(atoms, bounds)) product = product * DimInterval{0, *largest};
     for (const auto& atom : atoms) product = product * range(*atom);
     return product;
   }
@@ -98,13 +98,13 @@ class Bounder {
     return largest;
   }
 
-  Interval range(const DimAtom& atom) const {
+  DimInterval range(const DimAtom& atom) const {
     if (atom.kind == DimAtom::Kind::symbol) {
       const auto known = largest_.find(atom.symbol.name);
-      return known == largest_.end() ? Interval{Dim::symbol(atom.symbol), Dim::symbol(atom.symbol)}
-                                     : Interval{0, known->second};
+      return known == largest_.end() ? DimInterval{Dim::symbol(atom.symbol), Dim::symbol(atom.symbol)}
+                                     : DimInterval{0, known->second};
     }
-    const Interval a = range(atom.args[0]), b = range(atom.args[1]);
+    const DimInterval a = range(atom.args[0]), b = range(atom.args[1]);
     switch (atom.kind) {
       case DimAtom::Kind::min:
         return {min(a.low, b.low), min(a.high, b.high)};
@@ -118,7 +118,7 @@ class Bounder {
   }
 
   // A quotient by 0 is 0.
-  static Interval quotient(const Interval& a, const Interval& b) {
+  static DimInterval quotient(const DimInterval& a, const DimInterval& b) {
     if (b.is_exact()) {
       const Dim low = floor_div(a.low, b.low), high = floor_div(a.high, b.low);
       if (b.is_nonnegative()) return {low, high};
@@ -129,8 +129,8 @@ class Bounder {
     if (!b.is_nonnegative()) return {Dim(0) - largest, largest};
     const Dim least = max(b.low, 1);
     const bool may_be_zero = !provably_le(1, b.low);
-    Interval result{a.is_nonnegative() ? floor_div(a.low, b.high) : floor_div(a.low, least),
-                    a.is_nonpositive() ? floor_div(a.high, b.high) : floor_div(a.high, least)};
+    DimInterval result{a.is_nonnegative() ? floor_div(a.low, b.high) : floor_div(a.low, least),
+                       a.is_nonpositive() ? floor_div(a.high, b.high) : floor_div(a.high, least)};
     if (!a.is_nonnegative() && !a.is_nonpositive()) result = {min(result.low, 0), max(result.high, 0)};
     if (may_be_zero) result = {min(result.low, 0), max(result.high, 0)};
     return result;
