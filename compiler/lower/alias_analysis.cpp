@@ -1,5 +1,7 @@
 #include "lower/alias_analysis.h"
 
+#include <algorithm>
+
 #include "lower/walk.h"
 
 namespace dlcc::lower {
@@ -90,8 +92,10 @@ bool AliasAnalysis::may_alias(ValueId a, ValueId b) const {
   return i < j + capacity_[static_cast<size_t>(b)] && j < i + capacity_[static_cast<size_t>(a)];
 }
 
-int64_t AliasAnalysis::memory_at(ValueId v, const std::map<std::string, int64_t>& sizes) const {
-  return memory_[static_cast<size_t>(v)].at(sizes).value_or(0);
+std::optional<int64_t> AliasAnalysis::memory_at(ValueId v, const std::map<std::string, int64_t>& sizes) const {
+  const MemorySize& memory = memory_[static_cast<size_t>(v)];
+  auto is_natural = [&](const Dim& d) { return d.evaluate(sizes).value_or(0) >= 0; };
+  return std::ranges::all_of(memory.checks, is_natural) ? memory.at(sizes) : std::nullopt;
 }
 
 bool AliasAnalysis::begin_together(ValueId a, ValueId b) const { return position(a) == position(b); }

@@ -2,6 +2,8 @@
 // their memory is disjoint for all sizes. Part of the checker of storage plans, and independent of the planner.
 #pragma once
 
+#include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,8 +30,9 @@ class AliasAnalysis {
   bool begin_together(ValueId a, ValueId b) const;
   // A power of two that divides the offset of the temporary for all sizes.
   int64_t alignment(ValueId) const;
-  // The bytes of memory that the plan gives to the temporary at these values of all symbols.
-  int64_t memory_at(ValueId, const std::map<std::string, int64_t>& sizes) const;
+  // The bytes of memory that the plan gives to the temporary at these values of all symbols; empty if a size that is
+  // checked before all uses of the temporary is negative there.
+  std::optional<int64_t> memory_at(ValueId, const std::map<std::string, int64_t>& sizes) const;
 
  private:
   // The memory of a temporary or of a workspace.

@@ -69,8 +69,10 @@ void ValueAddresses::check_temporary(ValueId v) const {
 
 // The plan computes the memory for the largest data-dependent sizes; the value has the size of a run.
 void ValueAddresses::check_memory(ValueId v) const {
-  const int64_t bytes = function_.values[v].bytes.value(), memory = aliases_->memory_at(v, sizes_);
-  if (bytes > memory) fail("{} has {} bytes, for which the plan has {} bytes of memory", label(v), bytes, memory);
+  const int64_t bytes = function_.values[v].bytes.value();
+  const std::optional<int64_t> memory = aliases_->memory_at(v, sizes_);
+  if (memory && bytes > *memory)
+    fail("{} has {} bytes, for which the plan has {} bytes of memory", label(v), bytes, *memory);
 }
 
 Bytes ValueAddresses::range_of(ValueId v) const {

@@ -128,8 +128,9 @@ std::optional<SliceUpdate> slice_update(const TensorFunction& f, size_t param) {
 std::optional<Expr> scalar_value(const TensorFunction& f) {
   if (f.stages.size() != 1 || f.results.size() != 1 || f.results[0]->rank() != 0) return std::nullopt;
   const Stage& stage = f.stages[0];
-  if (stage.body || stage.reduction || !stage.requirements.empty() || !is_scalar(stage.values[0], f))
-    return std::nullopt;
+  const bool may_fail =
+      std::ranges::any_of(stage.requirements, [](const Requirement& r) { return constant_integer(r.condition) != 1; });
+  if (stage.body || stage.reduction || may_fail || !is_scalar(stage.values[0], f)) return std::nullopt;
   return stage.values[0];
 }
 
