@@ -40,11 +40,9 @@ std::map<Specialization, int64_t> SharedCalls::count_calls(const Bodies& bodies,
   return calls;
 }
 
-// First, selects every large specialization that has two calls when everything is inlined. Then, inlines those to which
-// only one call is left, because functions that contained the others are shared.
+// First, selects every large specialization. Then, inlines those with one call in the program.
 SharedCalls::SharedCalls(const Bodies& bodies, const std::string& entry) {
   const std::vector<std::string> order = callees_first(bodies, entry);
-  const std::map<Specialization, int64_t> calls = count_calls(bodies, order, entry);
   std::map<std::string, Body> inlined;  // each function after the inlining decisions
   for (const std::string& name : order) {
     Body own{bodies.at(name).operations, {}, bodies.at(name).can_be_called};
@@ -52,7 +50,7 @@ SharedCalls::SharedCalls(const Bodies& bodies, const std::string& entry) {
       auto callee = inlined.find(called.first);
       if (callee == inlined.end()) continue;  // recursion
       const bool is_large = callee->second.can_be_called && callee->second.operations >= least_operations;
-      if (is_large && calls.at(called) >= 2) called_.insert(called);
+      if (is_large) called_.insert(called);
       own.operations = limited(own.operations + (contains(called) ? 1 : callee->second.operations));
       own.can_be_called &= contains(called) || callee->second.can_be_called;
     }
