@@ -169,7 +169,8 @@ class Runner:
 
 
 def check_texts(mutations):
-    problems = []
+    names = [mutation.name for mutation in mutations]
+    problems = [f"{name}: two mutations have this name" for name in sorted(set(names)) if names.count(name) > 1]
     for mutation in mutations:
         try:
             mutation.texts(SOURCE)

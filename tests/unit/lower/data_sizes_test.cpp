@@ -82,6 +82,16 @@ TEST_CASE("the upper bound of a size over data-dependent sizes") {
   CHECK(with_largest_data_sizes(p, {{"n", 5}}).at("k") == 20);
 }
 
+TEST_CASE("a take without results needs no element") {
+  const Program p = lowered(R"(def @main(%x: Tensor[(5), float32]) {
+    let %found = argwhere(nn.relu(%x));
+    let %some = take(%x, squeeze(prefix(%found.0, %found.1), axis=[1]), axis=0);
+    take(%some, argsort(%some, dtype="int64"), axis=0, mode="clip")
+  })");
+  CHECK(holds_at(p, tensor::Status::index_out_of_range, 0));
+  CHECK(holds_at(p, tensor::Status::index_out_of_range, 3));
+}
+
 TEST_CASE("memory is planned for the upper bounds of data-dependent sizes") {
   const Program program = counted().program;
   Diagnostics d;

@@ -368,12 +368,3 @@ TEST_CASE("a loop writes slices of a size that is computed before it") {
   })",
                 {{dtype::f32, {1, 3}}, {dtype::i64, {1}}});
 }
-
-TEST_CASE("nothing is taken from a tensor that may be empty") {
-  check_engines(R"(def @main(%x: Tensor[(n), float32]) {
-    let %found = argwhere(nn.relu(%x));
-    let %some = take(%x, squeeze(prefix(%found.0, %found.1), axis=[1]), axis=0);
-    take(%some, cast(multiply(%some, 0f), dtype="int64"), axis=0, mode="clip")
-  })",
-                {{dtype::f32, {1}}});
-}
