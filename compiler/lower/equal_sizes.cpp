@@ -5,7 +5,6 @@
 #include <utility>
 #include <vector>
 
-#include "lower/largest_size.h"
 #include "lower/sample_sizes.h"
 #include "tensor/dim_of.h"
 #include "tensor/simplify.h"
@@ -68,12 +67,13 @@ class EqualityFitter {
     const auto a = dim(x->a), b = dim(x->b);
     if (!a || !b) return;
     const Dim difference = *a - *b;
-    for (size_t k = symbols_.size(); k-- > 0;)  // inputs that come later rather follow from earlier ones
+    for (size_t k = symbols_.size(); k-- > 0;)  // sizes of later inputs are the first to be changed
       for (const Dim::Term& term : difference.terms())
         if (const auto solution = solve(difference, term, symbols_[k])) solutions.push_back(*solution);
   }
 
-  // For a term that is the symbol or its negative, and the only one with the symbol.
+  // The solution of difference == 0 for a symbol; empty unless the term is the symbol or its negative, and no other
+  // term has the symbol.
   static std::optional<Solution> solve(const Dim& difference, const Dim::Term& term, const Symbol& symbol) {
     const bool is_symbol = term.atoms.size() == 1 && term.atoms[0]->kind == DimAtom::Kind::symbol &&
                            term.atoms[0]->symbol == symbol && std::abs(term.coefficient) == 1;

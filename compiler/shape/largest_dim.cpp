@@ -36,6 +36,7 @@ class Bounder {
   Bounder(const SymbolBounds& largest, const std::vector<AlternativeBounds>& alternatives)
       : largest_(largest), alternatives_(alternatives) {}
 
+  // The values of the dim for all values of the bounded symbols.
   DimInterval range(const Dim& d) const {
     if (!depends(d)) return {d, d};
     // Terms with equal bounded atoms are bounded together: c * n - c * floor_div(n, 2) is (n - floor_div(n, 2)) times
@@ -71,7 +72,7 @@ class Bounder {
     return std::ranges::any_of(d.symbols(), [&](const Symbol& s) { return largest_.contains(s.name); });
   }
 
-  // Of the product of the atoms and a factor without bounded symbols.
+  // The values of the product of the atoms and a factor that has no bounded symbol.
   DimInterval range(Atoms& atoms, const Dim& factor) const {
     DimInterval product{factor, factor};
     for (const AlternativeBounds& bounds : alternatives_)
@@ -117,7 +118,7 @@ class Bounder {
     }
   }
 
-  // A quotient by 0 is 0.
+  // A quotient by 0 is 0. A quotient has the largest magnitude where the divisor is 1 or -1.
   static DimInterval quotient(const DimInterval& a, const DimInterval& b) {
     if (b.is_exact()) {
       const Dim low = floor_div(a.low, b.low), high = floor_div(a.high, b.low);
@@ -125,7 +126,7 @@ class Bounder {
       if (b.is_nonpositive()) return {high, low};
       return {min(low, high), max(low, high)};
     }
-    const Dim largest = max(max(a.high, Dim(0) - a.low), 0);  // a divisor of 1 or -1
+    const Dim largest = max(max(a.high, Dim(0) - a.low), 0);
     if (!b.is_nonnegative()) return {Dim(0) - largest, largest};
     const Dim least = max(b.low, 1);
     const bool may_be_zero = !provably_le(1, b.low);

@@ -14,10 +14,10 @@ using SymbolBounds = std::map<std::string, Dim>;
 // Symbols that are bounded together: their values are within one of these bounds, which all have the same symbols.
 using AlternativeBounds = std::vector<SymbolBounds>;
 
-// An upper bound of the dim: each symbol of `largest` is replaced by its largest value where the dim rises with it, and
-// by 0 where it decreases. A product of several symbols of `alternatives` is replaced by its largest value in one of
-// them: for (a, b) <= (1, n) or (a, b) <= (n, 1), the product a * b is at most n. The values of all symbols are at
-// least 0. `largest` has the symbols of `alternatives`, too.
+// An upper bound of the dim, by interval arithmetic: each symbol of `largest` is between 0 and its largest value. The
+// bound depends on the other symbols only. A product of several symbols of `alternatives` is replaced by its largest
+// value in one of them: for (a, b) <= (1, n) or (a, b) <= (n, 1), the product a * b is at most n. `largest` has the
+// symbols of `alternatives`, too.
 Dim largest_dim(const Dim&, const SymbolBounds& largest, const std::vector<AlternativeBounds>& alternatives = {});
 
 }  // namespace dlcc

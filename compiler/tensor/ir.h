@@ -220,7 +220,7 @@ std::optional<int64_t> constant_integer(const Expr&);  // value of an integer or
 bool is_literal(const Expr&, double value);            // a literal of any type with this value
 bool structurally_equal(const Expr&, const Expr&);
 Expr symbol_var(const Symbol&);  // the variable that stands for the symbol; one for each name
-Var scalar_of(const Symbol&);    // the same as a Var
+Var scalar_of(const Symbol&);    // the same variable, as a Var
 bool is_symbol_var(const Var&);  // whether the variable stands for a symbol
 
 // ---- definitions

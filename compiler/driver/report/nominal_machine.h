@@ -18,8 +18,8 @@ struct NominalMachine {
   double bytes_per_second = 0;  // from and to memory; every core adds its share
 };
 
-// The best CPU level of the target, with a core for each of the threads. A core has Machine::fma_units,
-// each of which multiplies or adds if it has no FMA. The bandwidth is the peak divided by Machine::machine_balance.
+// The best CPU level of the target, with a core for each of the threads. A core has Machine::fma_units, each of
+// which multiplies or adds if it has no FMA. The bandwidth is the peak divided by Machine::machine_balance.
 NominalMachine nominal_machine(const targets::Target&, int threads);
 
 // The floor of the roofline model: the larger of FLOPs / peak and bytes / bandwidth.

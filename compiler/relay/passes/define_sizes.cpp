@@ -56,7 +56,7 @@ class SizeDefiner {
   void block(Block& b, bool is_local = false) {
     std::vector<Binding> out;
     out.reserve(b.bindings.size());
-    for (const Binding& binding : b.bindings) {
+    for (const Binding& binding : b.bindings) {  // a match_cast follows the value whose sizes it requires
       const auto* cast = std::get_if<MatchCast>(&binding.op);
       const auto* value = cast ? std::get_if<Var>(&cast->value) : nullptr;
       const auto* type = value && is_local ? as<TensorType>(cast->type) : nullptr;

@@ -134,7 +134,8 @@ Values InvariantSizes::copy_call(const relay::Call& call, const SourceLocation& 
   };
   Values args;
   for (size_t k = 0; k < operands.size(); ++k) {
-    std::optional<Value> value = copy(operands[k]);
+    const bool by_zeros = binding_of(operands[k]) && !reads_elements(k);
+    std::optional<Value> value = by_zeros ? std::nullopt : copy(operands[k]);
     if (!value && !reads_elements(k)) value = zeros_like(operands[k]);
     if (!value) return {};
     args.push_back(std::move(*value));
