@@ -15,8 +15,8 @@ static void count_run(void* argument, int64_t index) {
   atomic_fetch_add(&runs[index], 1);
 }
 
-/* A task that first tries each queue, as a late worker of the finished job does. The process ends where it gets a chunk,
- * because the current job does not end then. */
+/* A task that first tries each queue, as a late worker of the finished job does. The process ends where it gets a
+ * chunk, because the current job does not end then. */
 static void try_queues_of_finished_job(void* argument, int64_t index) {
   uint32_t queue, chunks = (uint32_t)(finished & 0xFF);
   for (queue = 0; queue < threads; ++queue)
