@@ -250,7 +250,7 @@ Lowerer::Operand Lowerer::carry(const relay::Var& param, const Operand& initial,
     return {.scalar = var};
   }
   const Value from = value_of(initial.value);
-  if (is_last_use && from.storage == Storage::temporary) return initial;
+  if (is_last_use && from.storage == Storage::temporary) return {.value = initial.value};
   ValueId own = new_value(param->name, {from.shape, from.type}, Storage::temporary);
   region.steps.push_back(Copy{initial.value, own});
   return {.value = own};

@@ -90,3 +90,16 @@ TEST_CASE("the verifier checks the steps of the entry") {
   std::get<Read>(output.entry.steps[0]).from = output.outputs[0];
   CHECK(errors(output).find("the entry has a step that is none of") != std::string::npos);
 }
+
+TEST_CASE("a tensor that a loop changes does not have the elements that it has before the loop") {
+  const Program p = lowered(R"(def @main(%x: Tensor[(64, 2), float32], %n: Tensor[(1), int64]) {
+    let %first = %n + 1i64;
+    let %loop = fn (%t: int64, %k: Tensor[(1), int64]) -> Tensor[(1), int64] {
+      if (%t < 3i64) { %loop(%t + 1i64, %k * 2i64) } else { %k }
+    };
+    prefix(%x, %loop(0i64, %first))
+  })");
+  CHECK(p.input_sizes.empty());
+  REQUIRE(p.data_sizes.size() == 1);
+  CHECK(p.data_sizes[0].most == Dim(64));
+}
