@@ -47,12 +47,12 @@ nlohmann::json sizes_json(const emit::Interface& interface) {
   return sizes;
 }
 
-// The measured sizes as the beginning of a line: "n=8: "; "" without any.
+// The measured sizes: "n=8 h=224"; "" without any.
 std::string sizes_text(const emit::Interface& interface) {
   std::string text;
   for (const emit::DimInterface& d : interface.dims)
     text += fmt::format("{}{}={}", text.empty() ? "" : " ", d.name, d.typical);
-  return text.empty() ? "" : text + ": ";
+  return text;
 }
 
 }  // namespace
@@ -103,13 +103,17 @@ int bench_command(CommandLine& line) {
   targets::ObjectFile object = compiler.generate(*planned);
   layers |= json || !files.empty();
   auto measured = profile(*planned, object.bytes(), *inputs, runs, layers, diagnostics);
+  const Planned model = at_sizes(*planned, inputs->symbols);
+  const std::string at = sizes_text(model.interface);
   if (!measured) {
+    if (!at.empty())
+      diagnostics.remark(DiagnosticId::run_failed, {},
+                         fmt::format("the sizes were {}; choose others: --size NAME=N", at));
     if (!planned->interface.input_sizes.empty())
       diagnostics.remark(DiagnosticId::run_failed, {},
                          "inputs are random numbers; give those that decide sizes as data: --input NAME=FILE.npy");
     return report(diagnostics, line.reporting());
   }
-  const Planned model = at_sizes(std::move(*planned), inputs->symbols);
   if (json) {
     nlohmann::json out = latency_json(*measured, model.interface.macs);
     out["sizes"] = sizes_json(model.interface);
@@ -117,7 +121,7 @@ int bench_command(CommandLine& line) {
     out["threads"] = options.schedule.threads;
     std::cout << printed(out);
   } else {
-    std::cout << sizes_text(model.interface) << latency_text(*measured, model.interface.macs);
+    std::cout << (at.empty() ? "" : at + ": ") << latency_text(*measured, model.interface.macs);
     if (layers) std::cout << profile_table(*measured);
   }
   if (!files.empty()) {

@@ -53,6 +53,10 @@ std::vector<Value> dft(const DftAttrs& a, Composition& c) {
   return results;
 }
 
+Dim frame_count(const StftAttrs& a, const Shape& data) {
+  return floor_div(data.back() - Dim(a.n_fft), Dim(a.hop_length)) + Dim(1);
+}
+
 Value stft(const StftAttrs& a, Composition& c) {
   const Value x = c.operand(0), window = c.operand(1);
   c.require(first_of({check_type(x.type, "data", types::real), check_same_type(x.type, "data", window.type, "window"),
@@ -62,11 +66,10 @@ Value stft(const StftAttrs& a, Composition& c) {
   if (x.rank() != 1 && x.rank() != 2)
     c.fail(shape_error(fmt::format("data must have 1 or 2 dimensions, found {}", x.rank())));
   if (a.win_length > a.n_fft) c.fail(attribute_error("win_length must be at most n_fft"));
-  const Dim length = x.shape().back(), frames = floor_div(length - Dim(a.n_fft), Dim(a.hop_length)) + Dim(1);
-  if (!provably_le(1, frames))
+  if (const Dim length = x.shape().back(); provably_lt(length, a.n_fft))
     c.fail(shape_error(fmt::format("a window has {} elements, a sequence of the data {}", a.n_fft, length.str())));
   Shape shape(x.shape().begin(), x.shape().end() - 1);
-  shape.insert(shape.end(), {Dim(a.onesided ? a.n_fft / 2 + 1 : a.n_fft), frames, Dim(2)});
+  shape.insert(shape.end(), {Dim(a.onesided ? a.n_fft / 2 + 1 : a.n_fft), frame_count(a, x.shape()), Dim(2)});
   const DType type = tensor::compute_type(x.dtype());
   return c.sum(x.dtype(), shape, {a.win_length}, {x, window}, [=](const std::vector<Tensor>& args, Index i, Index r) {
     const size_t first = i.size() - 3;  // the frequency
@@ -90,7 +93,7 @@ void fourier(OperatorTable& table) {
                                 .tolerance = 1e-6},
                                dft));
   using S = StftAttrs;
-  table.add(composed<S>(
+  OperatorSpec<S> transforms = composed<S>(
       {.name = "stft",
        .summary = "the discrete Fourier transforms of windows: (frequency, window, real and imaginary part)",
        .attributes = {{"n_fft", &S::n_fft, "the size of a transform", true},
@@ -102,7 +105,11 @@ void fourier(OperatorTable& table) {
        .tolerance = 1e-6,
        .sample_shapes = {{8}, {4}},
        .sample_attrs = {{"n_fft", 4}, {"hop_length", 2}, {"win_length", 4}}},
-      stft));
+      stft);
+  transforms.positive_sizes = [](const S& a, const Operands& in) -> std::vector<Dim> {
+    return {frame_count(a, in[0].shape)};
+  };
+  table.add(std::move(transforms));
 }
 
 }  // namespace dlcc::relay::ops

@@ -55,6 +55,15 @@ Value reversed(const ReverseAttrs& a, Composition& c) {
   });
 }
 
+// The number of windows along each axis from `axis` on, for attributes and data that the operator accepts.
+std::vector<Dim> window_counts(const SlidingWindowAttrs& a, const Shape& data) {
+  const size_t first = data.size() - a.window_shape.size();
+  std::vector<Dim> counts;
+  for (size_t k = 0; k < a.window_shape.size(); ++k)
+    counts.push_back(floor_div(data[first + k] - Dim(a.window_shape[k]), Dim(a.strides[k])) + Dim(1));
+  return counts;
+}
+
 Value sliding_window(const SlidingWindowAttrs& a, Composition& c) {
   const Value x = c.operand(0);
   c.require(first_of({check_type(x.type, "data", types::movable), check_axis("axis", a.axis, x.rank()),
@@ -66,14 +75,13 @@ Value sliding_window(const SlidingWindowAttrs& a, Composition& c) {
         attribute_error(fmt::format("window_shape and strides must have {} numbers, one for each axis from axis {} on, "
                                     "found {} and {}",
                                     moved, first, a.window_shape.size(), a.strides.size())));
-  Shape shape(x.shape().begin(), x.shape().begin() + static_cast<ptrdiff_t>(first));
-  for (size_t k = 0; k < moved; ++k) {
-    const Dim size = x.shape()[first + k];
-    if (!provably_le(Dim(a.window_shape[k]), size))
+  for (size_t k = 0; k < moved; ++k)
+    if (const Dim size = x.shape()[first + k]; provably_lt(size, a.window_shape[k]))
       c.fail(shape_error(fmt::format("a window has {} elements along axis {}, the data {}", a.window_shape[k],
                                      first + k, size.str())));
-    shape.push_back(floor_div(size - Dim(a.window_shape[k]), Dim(a.strides[k])) + Dim(1));
-  }
+  Shape shape(x.shape().begin(), x.shape().begin() + static_cast<ptrdiff_t>(first));
+  const std::vector<Dim> counts = window_counts(a, x.shape());
+  shape.insert(shape.end(), counts.begin(), counts.end());
   for (int64_t size : a.window_shape) shape.emplace_back(size);
   return c.compute(x.dtype(), shape, {x}, [first, moved, strides = a.strides](Args args, Index i) {
     std::vector<Expr> at(i.begin(), i.begin() + static_cast<ptrdiff_t>(first + moved));
@@ -144,14 +152,16 @@ void repeat(OperatorTable& table) {
                                     .arguments = {"data"}},
                                    reversed));
   using W = SlidingWindowAttrs;
-  table.add(composed<W>(
+  OperatorSpec<W> windows = composed<W>(
       {.name = "sliding_window",
        .summary = "the windows of the data along its last axes: axes that count windows, then the axes of a window",
        .attributes = {{"axis", &W::axis, "the first axis along which windows move", true},
                       {"window_shape", &W::window_shape, "the sizes of a window", true},
                       {"strides", &W::strides, "the steps between windows", true}},
        .arguments = {"data"}},
-      sliding_window));
+      sliding_window);
+  windows.positive_sizes = [](const W& a, const Operands& in) { return window_counts(a, in[0].shape); };
+  table.add(std::move(windows));
   using D = DilateAttrs;
   table.add(
       composed<D>({.name = "nn.dilate",

@@ -41,9 +41,15 @@ struct Axis {
   bool is_rest = false;
 };
 
-Checked<Axis> axis_of(const std::optional<Dim>& size, size_t k, const Shape& data, bool allow_zero) {
+// What the values of newshape mean. A symbolic dim of an attribute with `allowzero` is a size: only numbers are -1.
+struct Meaning {
+  bool allow_zero;  // 0 is a size, and not the data's size
+  bool is_attribute;
+};
+
+Checked<Axis> axis_of(const std::optional<Dim>& size, size_t k, const Shape& data, const Meaning& meaning) {
   if (!size) return Axis{};
-  if (*size == Dim(0) && !allow_zero) {
+  if (*size == Dim(0) && !meaning.allow_zero) {
     if (k < data.size()) return Axis{data[k]};
     return attribute_error(fmt::format("newshape[{}] is 0, but the data has only {} dimensions", k, data.size()));
   }
@@ -51,16 +57,18 @@ Checked<Axis> axis_of(const std::optional<Dim>& size, size_t k, const Shape& dat
   if (provably_lt(*size, 0))
     return TypeError{DiagnosticId::unsupported_attribute, fmt::format("newshape[{}] is {}", k, size->str()),
                      "sizes are positive, 0 (the data's size) or -1 (the remaining number of elements)"};
-  // A symbolic size that may be 0 or -1 may mean another one.
-  const bool means_itself = provably_le(allow_zero || (k < data.size() && data[k] == *size) ? 0 : 1, *size);
+  // Any other symbolic size that may be 0 or -1 may mean another one.
+  const bool zero_is_itself = meaning.allow_zero || (k < data.size() && data[k] == *size);
+  const bool is_size = meaning.allow_zero && meaning.is_attribute && !size->is_constant();
+  const bool means_itself = is_size || provably_le(zero_is_itself ? 0 : 1, *size);
   return means_itself ? Axis{*size} : Axis{};
 }
 
-Checked<Shape> resolve(const PartialList& sizes, const Shape& data, bool allow_zero) {
+Checked<Shape> resolve(const PartialList& sizes, const Shape& data, const Meaning& meaning) {
   Shape shape, known;
   std::vector<size_t> rest, unknown;
   for (size_t k = 0; k < sizes.size(); ++k) {
-    Checked<Axis> axis = axis_of(sizes[k], k, data, allow_zero);
+    Checked<Axis> axis = axis_of(sizes[k], k, data, meaning);
     if (auto* e = std::get_if<TypeError>(&axis)) return *e;
     const auto& [size, is_rest] = std::get<Axis>(axis);
     if (size) known.push_back(*size);
@@ -83,7 +91,7 @@ TypeResult type_of_reshape(const ReshapeAttrs& a, const Operands& in) {
   if (auto e = check_type(in[0], "data", types::movable)) return *e;
   Checked<PartialList> sizes = list_value(in, 1, a.newshape, "newshape");
   if (auto* e = std::get_if<TypeError>(&sizes)) return *e;
-  Checked<Shape> shape = resolve(std::get<PartialList>(sizes), in[0].shape, a.allowzero);
+  Checked<Shape> shape = resolve(std::get<PartialList>(sizes), in[0].shape, {a.allowzero, in.size() == 1});
   if (auto* e = std::get_if<TypeError>(&shape)) return *e;
   return tensor_result(std::get<Shape>(shape), in[0].dtype);
 }

@@ -157,20 +157,23 @@ std::optional<int64_t> known_number(Node& n, int input, int64_t otherwise) {
   return list->front();
 }
 
-bool check_signal(Node& n, const Value& x, int64_t axis) {
+bool check_signal(Node& n, const Value& x) {
   const Dim parts = x.type.shape.back();
-  return n.check(x.rank() >= 2 && (parts == Dim(1) || parts == Dim(2)), DiagnosticId::shape_mismatch,
-                 fmt::format("the last axis of {} must have size 1 (real) or 2 (complex), found {}", x.role,
-                             describe(x.type))) &&
-         n.check(x.type.shape[static_cast<size_t>(axis)].is_constant(), DiagnosticId::dynamic_shape,
-                 "the length of the transformed axis must be known", "give the size with --dim NAME=VALUE");
+  return n.check(
+      x.rank() >= 2 && (parts == Dim(1) || parts == Dim(2)), DiagnosticId::shape_mismatch,
+      fmt::format("the last axis of {} must have size 1 (real) or 2 (complex), found {}", x.role, describe(x.type)));
+}
+
+bool check_length_is_known(Node& n, const Dim& length) {
+  return n.check(length.is_constant(), DiagnosticId::dynamic_shape, "the length of the transformed axis must be known",
+                 "give the size with --dim NAME=VALUE");
 }
 
 Values dft(Node& n, std::optional<int64_t> axis) {
   const Value& x = n.in(0);
   const bool inverse = n.flag("inverse", false), onesided = n.flag("onesided", false);
   if (axis) axis = n.axis_of(*axis, x.rank());
-  if (!axis || !check_signal(n, x, *axis)) return {};
+  if (!axis || !check_signal(n, x) || !check_length_is_known(n, x.type.shape[static_cast<size_t>(*axis)])) return {};
   n.check(*axis < x.rank() - 1, DiagnosticId::bad_attribute, "the last axis holds real and imaginary parts");
   const int64_t have = x.type.shape[static_cast<size_t>(*axis)].value();
   auto length = known_number(n, 1, inverse && onesided ? 2 * (have - 1) : have);
@@ -227,37 +230,35 @@ Values convert_dft(Node& n) {
 
 // ---- STFT ---------------------------------------------------------------------------------------------------------
 
-// The frames of [batch, length, parts] as [batch, frames, frame length, parts].
-Value frames_of(Node& n, const Value& signal, int64_t step, int64_t length) {
-  const int64_t count = (signal.type.shape[1].value() - length) / step + 1;
-  std::vector<int64_t> positions;
-  for (int64_t frame = 0; frame < count; ++frame)
-    for (int64_t k = 0; k < length; ++k) positions.push_back(frame * step + k);
-  return n.call("take", {signal, Value::of(Constant::of(dtype::i64, {count, length}, positions))}, {{"axis", 1}});
-}
-
 Values convert_stft(Node& n) {
   const Value& x = n.in(0);
   const bool onesided = n.flag("onesided", true);
   if (!n.check(x.rank() == 3, DiagnosticId::shape_mismatch, "signal must have the axes batch, length and 1 or 2") ||
-      !check_signal(n, x, 1))
+      !check_signal(n, x))
     return {};
-  const int64_t available = x.type.shape[1].value();
-  auto window = n.has(2) ? n.in(2).type.shape[0].constant() : std::optional<int64_t>(available);
-  auto step = known_number(n, 1, 1), length = known_number(n, 3, window.value_or(available));
+  const Dim available = x.type.shape[1];
+  const Dim window = n.has(2) ? n.in(2).type.shape[0] : available;
+  if (!n.has(3) && !check_length_is_known(n, window)) return {};
+  auto step = known_number(n, 1, 1), length = known_number(n, 3, window.constant().value_or(1));
   if (!step || !length) return {};
-  n.check(*step >= 1 && *length >= 1 && *length <= available, DiagnosticId::bad_attribute,
-          fmt::format("frames of {} elements, {} apart, do not fit a signal of {}", *length, *step, available));
-  n.check(!n.has(2) || window == *length, DiagnosticId::shape_mismatch, "window must have as many elements as a frame");
+  n.check(*step >= 1 && *length >= 1 && !provably_lt(available, *length), DiagnosticId::bad_attribute,
+          fmt::format("frames of {} elements, {} apart, do not fit a signal of {}", *length, *step, available.str()));
+  n.check(!n.has(2) || window == Dim(*length), DiagnosticId::shape_mismatch,
+          "window must have as many elements as a frame");
   if (n.failed()) return {};
   const DType type = x.type.dtype, precise = type == dtype::f64 ? type : dtype::f32;
-  Value frames = frames_of(n, n.cast(x, precise), *step, *length);
-  if (n.has(2)) frames = n.call("multiply", {frames, n.reshape(n.cast(n.in(2), precise), {*length, 1})});
+  const Dim parts = x.type.shape[2];
+  Value frames = n.call("sliding_window", {n.cast(x, precise)},
+                        {{"axis", 1},
+                         {"window_shape", relay::AttrList{*length, parts.value()}},
+                         {"strides", relay::AttrList{*step, parts.value()}}});
   if (frames.poisoned) return {};
-  const Shape s = frames.type.shape;
-  Value rows = transform_rows(n, n.reshape(frames, {s[0] * s[1], s[2], s[3]}), {*length}, onesided);
+  const Dim batch = frames.type.shape[0], count = frames.type.shape[1];
+  frames = n.reshape(frames, {batch * count, *length, parts});
+  if (n.has(2)) frames = n.call("multiply", {frames, n.reshape(n.cast(n.in(2), precise), {*length, 1})});
+  Value rows = transform_rows(n, frames, {*length}, onesided);
   if (rows.poisoned) return {};
-  return {n.cast(n.reshape(rows, {s[0], s[1], rows.type.shape[1], 2}), type)};
+  return {n.cast(n.reshape(rows, {batch, count, rows.type.shape[1], 2}), type)};
 }
 
 // ---- constants ----------------------------------------------------------------------------------------------------

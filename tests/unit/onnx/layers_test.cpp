@@ -166,6 +166,16 @@ TEST_CASE("the length of a DFT or STFT that is an input needs a fixed value") {
         std::string::npos);
 }
 
+TEST_CASE("the number of samples of an STFT may be symbolic") {
+  const std::string lengths =
+      "initializer { name: 'step' data_type: 7 int64_data: 3 } "
+      "initializer { name: 'length' data_type: 7 int64_data: 8 } ";
+  const std::string graph = value("input", "x", 1, {"b", "s", "1"}) + lengths +
+                            node("STFT", {"x", "step", "", "length"}, {"y"}, integer("onesided", 1));
+  CHECK(imported(graph_bytes(graph + "output { name: 'y' } ", 17), {})
+            .find("-> Tensor[(b, floor_div(s + 1, 3) - 2, 5, 2), float32]") != std::string::npos);
+}
+
 TEST_CASE("DFT and its inverse, of lengths below and above the direct algorithm's limit") {
   const Constant x = floats({1, 4, 1}, {1, 2, 3, 4});
   CHECK(result_of("DFT", {x}, "", 1, "", {}, 17) == "(1, 4, 2): 10 0 -2 2 -2 0 -2 -2");

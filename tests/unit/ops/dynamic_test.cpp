@@ -100,6 +100,11 @@ TEST_CASE("a shape operand of reshape with known elements becomes the attribute"
   CHECK(typed("reshape", {}, f32({unknown, 6}), {unknown, 2, 3}) == "Tensor[(?1, 2, 3), float32] newshape=[?1, 2, 3]");
   CHECK(typed("reshape", {{"allowzero", true}}, f32({n, 6}), {unknown, m, 3}) ==
         "Tensor[(?1, m, 3), float32] allowzero=True newshape=[?1, m, 3]");
+  // With allowzero, a symbolic dim of the attribute is a size, not -1: here the number of windows in n elements.
+  const Dim windows = floor_div(n - Dim(8), 3) + Dim(1);
+  const TensorType pairs_of_windows = f32({windows * windows, 8});
+  CHECK(typed("reshape", {{"allowzero", true}}, pairs_of_windows, {windows, windows, 8}).starts_with("Tensor[(floor"));
+  CHECK(typed("reshape", {}, pairs_of_windows, {windows, windows, 8}) == "Tensor[(?, ?, 8), float32]");
   CHECK(typed("reshape", {}, f32({n, 6}), {n + 1, 6}).starts_with("the element count of (n + 1, 6) must equal"));
   CHECK(typed("reshape", {}, f32({4}), {3, -1}).starts_with("no size in place of -1 fits"));
 }

@@ -1,5 +1,5 @@
-// Networks of images of symbolic height and width in all engines: line-buffer fusion, Winograd, and concatenation in
-// place, at image sizes around the sizes of tiles and bands.
+// Networks of images and signals of symbolic sizes in all engines: line-buffer fusion, Winograd, concatenation in
+// place, and windows, at sizes around those of tiles, bands and windows.
 #include <doctest/doctest.h>
 
 #include <string>
@@ -44,4 +44,16 @@ def @main(%x: Tensor[(1, 16, h, w), float32]) {
   nn.max_pool2d(%both, pool_size=[2, 2], strides=[1, 1], padding=[1, 1, 0, 0])
 }
 )");
+}
+
+TEST_CASE("windows of a symbolic sequence, and their Fourier transforms") {
+  const char* text = R"(#[version = "0.0.5"]
+def @main(%x: Tensor[(b, s), float32], %w: Tensor[(8), float32]) {
+  let %windows = sliding_window(%x, axis=1, window_shape=[8], strides=[3]);
+  (sum(%windows * %w, axis=[2]), stft(%x, %w, n_fft=8, hop_length=3, win_length=8))
+}
+)";
+  unsigned seed = 0;
+  for (int64_t samples : {1, 7, 8, 9, 10, 11, 40})  // shorter than a window: the sizes are refused
+    CHECK(difference_of_engines(seed++, text, {{dtype::f32, {2, samples}}, {dtype::f32, {8}}}) == "");
 }
