@@ -146,7 +146,7 @@ std::string run_functions(const Interface& interface) {
 Dim Interface::for_people(const Dim& d) const {
   std::map<std::string, Dim> texts;
   for (const InputSize& s : input_sizes) texts.emplace(s.symbol.name, Dim::symbol({s.text}));
-  return in_caller_sizes(d, input_dims()).substitute(texts);
+  return in_caller_sizes(d.substitute(texts), input_dims());
 }
 
 bool Interface::is_dynamic() const {

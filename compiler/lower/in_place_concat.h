@@ -17,7 +17,8 @@ struct ConcatCall {
 
 // Removes calls. Either the operands become views of the result, or, if all operands are already views of one value at
 // the same relative offsets, the result becomes a view of this value. If neither is possible, the call remains. `calls`
-// are in the order of their steps.
+// are in the order of their steps. No step may write the result or an operand after the call, because the others then
+// share this memory.
 void in_place_concat(Program&, const std::vector<ConcatCall>& calls);
 
 }  // namespace dlcc::lower

@@ -207,7 +207,8 @@ Lowerer::Operand Lowerer::lower_binding(const Binding& b, const Environment& env
                         [&](const relay::Alias& x) { return operand(x.value, env, b.location); },
                         [&](const relay::If& x) { return branch(b, x, env, region); },
                         [&](const relay::MakeFunction& x) {
-                          return Operand{.closure = std::make_shared<Closure>(Closure{&*x.function, b.var->id, env})};
+                          const Closure made{&*x.function, b.var->id, env, state_.sizes};
+                          return Operand{.closure = std::make_shared<Closure>(made)};
                         },
                         [&](const relay::Match&) -> Operand { unsupported(b.location, "'match'"); },
                         [&](const relay::RefCreate&) -> Operand { unsupported(b.location, "a reference"); },
@@ -347,7 +348,7 @@ Lowerer::Operand Lowerer::call(const Binding& b, const relay::Call& x, const Env
     return call_global(b, x, callee->name, env, region);
   if (const auto* ref = std::get_if<relay::OperatorRef>(&x.callee))
     unsupported(b.location,
-                fmt::format("operator {} applied to a tuple that is not built in the same function", ref->op->name));
+                fmt::format("operator {} applied to a tuple that is not built in the same block", ref->op->name));
   const auto* var = std::get_if<relay::Var>(&x.callee);
   auto known = var ? env.find((*var)->id) : env.end();
   if (known == env.end() || !known->second.closure) unsupported(b.location, "a call of a function value");

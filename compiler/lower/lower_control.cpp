@@ -125,6 +125,7 @@ void Lowerer::store_branch_results(Region& region, const std::vector<Operand>& r
 }
 
 void Lowerer::rename(Region& region, ValueId from, ValueId to) {
+  if (state_.defined_by_slices.contains(from)) state_.defined_by_slices.insert(base_of(to));
   for (Value& v : program_.values)
     if (v.storage == Storage::view && v.base == from) v.base = base_of(to);
   for_each_value(region, [&](ValueId& id) {
@@ -137,26 +138,32 @@ void Lowerer::rename(Region& region, ValueId from, ValueId to) {
 Lowerer::Operand Lowerer::call_closure(const Binding& b, const relay::Call& x, const Closure& closure,
                                        const Environment& env, Region& region) {
   const relay::Function& f = *closure.function;
+  std::vector<Operand> args;
+  for (const Atom& a : x.args) args.push_back(operand(a, env, b.location));
+  std::map<std::string, Dim> sizes = std::exchange(state_.sizes, closure.sizes);
   relay::Uses inside(f.body);
-  if (inside.count(closure.id) > 0) {
-    auto recursion = relay::tail_recursion(f, closure.id);
-    if (!recursion)
-      unsupported(b.location,
-                  "recursion that is no loop (the function must end in an 'if', one block of which ends in the only "
-                  "recursive call)");
-    return loop(b, x, closure, *recursion, env, region);
+  Operand result;
+  if (inside.count(closure.id) == 0) {
+    Environment inner = closure.captured;
+    for (size_t k = 0; k < args.size(); ++k) inner[f.params[k]->id] = args[k];
+    result = lower_block(f.body, inner, region, b.location);
+  } else if (auto recursion = relay::tail_recursion(f, closure.id)) {
+    result = loop(b, x, args, closure, *recursion, region);
+  } else {
+    unsupported(b.location,
+                "recursion that is no loop (the function must end in an 'if', one block of which ends in the only "
+                "recursive call)");
   }
-  Environment inner = closure.captured;
-  for (size_t k = 0; k < x.args.size(); ++k) inner[f.params[k]->id] = operand(x.args[k], env, b.location);
-  return lower_block(f.body, inner, region, b.location);
+  state_.sizes = std::move(sizes);
+  return result;
 }
 
 // ---- loops
 
 // The operations before the `if` become the loop's test. The operations of the arm that ends in the recursive call
 // become its body. The operations of the other arm follow the loop.
-Lowerer::Operand Lowerer::loop(const Binding& b, const relay::Call& x, const Closure& closure,
-                               const relay::TailRecursion& recursion, const Environment& env, Region& region) {
+Lowerer::Operand Lowerer::loop(const Binding& b, const relay::Call& x, const std::vector<Operand>& args,
+                               const Closure& closure, const relay::TailRecursion& recursion, Region& region) {
   const relay::Function& f = *closure.function;
   auto step = std::make_shared<Loop>();
   Environment inner = closure.captured;
@@ -164,8 +171,7 @@ Lowerer::Operand Lowerer::loop(const Binding& b, const relay::Call& x, const Clo
   for (size_t k = 0; k < x.args.size(); ++k) {
     const auto* var = std::get_if<relay::Var>(&x.args[k]);
     bool is_last_use = var && uses_[*var] == 1 && state_.fresh.contains((*var)->id);
-    Operand initial = operand(x.args[k], env, b.location);
-    carried.push_back(carry(f.params[k], initial, is_last_use, *step, region, b.location));
+    carried.push_back(carry(f.params[k], args[k], is_last_use, *step, region, b.location));
     inner[f.params[k]->id] = carried.back();
     if (carried.back().scalar) find_counter(f, recursion, k, step->carried.back());
   }
@@ -250,7 +256,10 @@ Lowerer::Operand Lowerer::carry(const relay::Var& param, const Operand& initial,
     return {.scalar = var};
   }
   const Value from = value_of(initial.value);
-  if (is_last_use && from.storage == Storage::temporary) return {.value = initial.value};
+  if (is_last_use && from.storage == Storage::temporary) {
+    std::erase_if(state_.concat_calls, [&](const ConcatCall& c) { return c.result == initial.value; });
+    return {.value = initial.value};
+  }
   ValueId own = new_value(param->name, {from.shape, from.type}, Storage::temporary);
   region.steps.push_back(Copy{initial.value, own});
   return {.value = own};

@@ -40,11 +40,12 @@ class Lowerer {
   struct TensorCall;
   using Environment = std::map<int, Operand>;  // by variable
 
-  // A local function and the variables that it sees.
+  // A local function, with what it sees of the function that makes it.
   struct Closure {
     const relay::Function* function;
     int id;  // of the variable that is bound to it
     Environment captured;
+    std::map<std::string, Dim> sizes;  // as State::sizes
   };
 
   // The lowered form of a variable: a value in memory, a scalar, a tuple, or a local function.
@@ -195,13 +196,14 @@ class Lowerer {
                             ValueId first, ValueId last);
   void rename(Region&, ValueId from, ValueId to);
   Operand call_closure(const relay::Binding&, const relay::Call&, const Closure&, const Environment&, Region&);
-  Operand loop(const relay::Binding&, const relay::Call&, const Closure&, const relay::TailRecursion&,
-               const Environment&, Region&);
+  Operand loop(const relay::Binding&, const relay::Call&, const std::vector<Operand>& args, const Closure&,
+               const relay::TailRecursion&, Region&);
   // Adds the range of a carried scalar to `ranges_` if the scalar is a counter: each iteration adds 1 to it.
   void find_counter(const relay::Function&, const relay::TailRecursion&, size_t param, const Loop::Carried&);
   // Bounds the counters by the loop's condition `counter < limit`: the largest value is limit - `distance`.
   void bound_counters(const Loop&, int64_t distance);
-  // The operand that stands for a parameter within the loop. `is_last_use`: nothing else uses the memory of `initial`.
+  // The operand that stands for a parameter within the loop. `is_last_use`: no other operation uses the variable of
+  // `initial`, which a call in this block has defined.
   Operand carry(const relay::Var& param, const Operand& initial, bool is_last_use, Loop&, Region&,
                 const SourceLocation&);
   void find_updates(const relay::Function&, const relay::TailRecursion&, const std::vector<Operand>& carried);
@@ -229,7 +231,7 @@ class Lowerer {
     std::map<std::string, Dim> sizes = {};     // of the symbols of the function being inlined; others are @main's
     std::vector<tensor::Expr> known = {};      // conjuncts of conditions of the enclosing loops: they hold here
     std::vector<Dim> checked = {};             // by CheckSize steps before the current one
-    std::set<int> fresh = {};                  // variables whose memory a kernel call of this block has defined
+    std::set<int> fresh = {};                  // variables whose memory a call in this block has defined
     std::set<ValueId> defined_by_slices = {};  // uninitialized values of which a loop writes all slices
     std::map<int, ValueId> updates = {};       // results of in-place slice updates: variable -> carried value
     Direction direction = {};                  // of the innermost loop around the current region

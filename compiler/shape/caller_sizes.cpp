@@ -5,8 +5,8 @@
 namespace dlcc {
 namespace {
 
-// The term with the symbol replaced by floor_div(size, multiple). If the coefficient is divisible by the multiple, the
-// size itself replaces both.
+// The term with the symbol replaced by floor_div(size, multiple), where the size has the caller's name. If the
+// coefficient is divisible by the multiple, the size itself replaces both.
 Dim in_caller_size(Dim::Term term, const InputDim& dim) {
   const Symbol size{dim.name, dim.low(), dim.high()};
   Dim factors = 1;
@@ -35,7 +35,7 @@ std::string bounds_of(const InputDim& d) {
 Dim in_caller_sizes(const Dim& d, const std::vector<InputDim>& dims) {
   Dim result = d;
   for (const InputDim& dim : dims) {
-    if (dim.multiple == 1 || result.is_overflow()) continue;
+    if (dim.name == dim.symbol.name || result.is_overflow()) continue;
     Dim sum = 0;
     for (const Dim::Term& term : result.terms()) sum = sum + in_caller_size(term, dim);
     result = sum;

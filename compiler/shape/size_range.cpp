@@ -4,8 +4,23 @@
 
 #include <charconv>
 
+#include "support/ascii.h"
+
 namespace dlcc {
 namespace {
+
+// "past_seq" for "past + seq", "d_1" for "?1".
+std::string identifier_like(const std::string& name) {
+  std::string identifier;
+  for (char c : name) {
+    if (is_identifier_character(c))
+      identifier += c;
+    else if (!identifier.ends_with('_'))
+      identifier += '_';
+  }
+  const bool is_name = identifier == name && !name.empty() && !is_digit(name[0]);
+  return is_name || (!identifier.empty() && is_letter(identifier[0])) ? identifier : "d" + identifier;
+}
 
 // The text as a number; empty if it is anything else.
 std::optional<int64_t> number(std::string_view text) {
@@ -71,11 +86,9 @@ std::optional<SizeRange> parse_size_range(std::string_view text, std::string& pr
 
 InputDim input_dim(const std::string& name, const SizeRange& range, const std::set<std::string>& taken) {
   const int64_t m = range.multiple;
-  std::string symbol = name;
-  if (m != 1) {
-    symbol += fmt::format("_by_{}", m);
-    while (taken.contains(symbol)) symbol += '_';
-  }
+  std::string symbol = identifier_like(name);
+  if (m != 1) symbol += fmt::format("_by_{}", m);
+  while (symbol != name && taken.contains(symbol)) symbol += '_';
   const int64_t high = range.high == INT64_MAX ? INT64_MAX : range.high / m;
   return {name, {symbol, range.low / m, high}, m, range.typical};
 }

@@ -30,8 +30,9 @@ struct SizeRange {
 // is empty and `problem` has the reason.
 std::optional<SizeRange> parse_size_range(std::string_view text, std::string& problem);
 
-// The size `name` with this range, which must not be a single number. Its symbol is named `name`, or name_by_MULTIPLE
-// followed by as many underscores as are needed for a name that is not in `taken`.
+// The size `name` with this range, which must not be a single number. The name of its symbol is an identifier: `name` if
+// that is one, else letters, digits and underscores for it; name_by_MULTIPLE if the range has a multiple. Underscores
+// follow if the symbol is not `name` and would be in `taken`.
 InputDim input_dim(const std::string& name, const SizeRange&, const std::set<std::string>& taken);
 
 }  // namespace dlcc

@@ -81,7 +81,7 @@ bool Importer::inputs_of(const schema::NodeProto& node, Scope& scope, const Sour
   bool usable = true;
   for (const std::string& name : node.input()) {
     auto& input = inputs.emplace_back();
-    if (name.empty() || scope.left_out.contains(name)) continue;
+    if (name.empty() || scope.is_left_out(name)) continue;
     input = lookup(name, scope);
     if (!input) {
       const schema::GraphProto& graph = model_.proto->graph();

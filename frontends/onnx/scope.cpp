@@ -4,6 +4,7 @@
 
 #include "frontends/onnx/structure.h"
 #include "frontends/onnx/tensor_decode.h"
+#include "support/ascii.h"
 
 namespace dlcc::frontends::onnx {
 
@@ -67,20 +68,42 @@ static std::set<std::string> dimension_names(const schema::GraphProto& graph) {
 
 DeclaredTypes::DeclaredTypes(const std::map<std::string, SizeRange>& ranges, const schema::GraphProto& graph,
                              std::string file, Diagnostics& diagnostics)
-    : file_(std::move(file)), diagnostics_(diagnostics) {
-  const std::set<std::string> taken = dimension_names(graph);
-  for (const auto& [name, range] : ranges) {
-    if (range.is_number())
-      numbers_[name] = range.low;
-    else
-      ranges_.emplace(name, input_dim(name, range, taken));
-  }
+    : ranges_(ranges), declared_(dimension_names(graph)), file_(std::move(file)), diagnostics_(diagnostics) {}
+
+// "?" if no input has a dimension of this name.
+Dim DeclaredTypes::size_named(const std::string& name) const {
+  if (auto range = ranges_.find(name); range != ranges_.end() && range->second.is_number()) return range->second.low;
+  auto dim = dims_.find(name);
+  return dim == dims_.end() ? relay::unknown_dim() : dim->second.size();
 }
 
-Dim DeclaredTypes::named(const std::string& name) const {
-  if (auto number = numbers_.find(name); number != numbers_.end()) return number->second;
-  auto range = ranges_.find(name);
-  return range != ranges_.end() ? range->second.size() : size_symbol(name);
+Dim DeclaredTypes::size_of_input(const std::string& name) {
+  if (std::ranges::count(names_, name) == 0) names_.push_back(name);
+  auto given = ranges_.find(name);
+  const SizeRange range = given == ranges_.end() ? SizeRange() : given->second;
+  if (range.is_number() || dims_.contains(name)) return size_named(name);
+  return dims_.emplace(name, input_dim(name, range, taken_names())).first->second.size();
+}
+
+// The names that no further dimension and no further symbol may have.
+std::set<std::string> DeclaredTypes::taken_names() const {
+  std::set<std::string> taken = declared_;
+  taken.insert(names_.begin(), names_.end());
+  for (const auto& [name, dim] : dims_) taken.insert(dim.symbol.name);
+  return taken;
+}
+
+// `wanted`, followed by underscores if it is taken. Requests with equal keys get the same name.
+const std::string& DeclaredTypes::new_name(const std::string& key, const std::string& wanted) {
+  auto [known, is_new] = new_names_.emplace(key, wanted);
+  if (is_new)
+    for (const std::set<std::string> taken = taken_names(); taken.contains(known->second);) known->second += '_';
+  return known->second;
+}
+
+bool Scope::is_left_out(const std::string& name) const {
+  if (left_out.contains(name)) return true;
+  return outer && !values.contains(name) && !initializers.contains(name) && outer->is_left_out(name);
 }
 
 std::vector<std::string> Scope::names() const {
@@ -94,11 +117,8 @@ std::vector<std::string> Scope::names() const {
 
 std::vector<InputDim> DeclaredTypes::dims() const {
   std::vector<InputDim> list;
-  for (const std::string& name : names_) {
-    if (numbers_.contains(name)) continue;
-    auto range = ranges_.find(name);
-    list.push_back(range != ranges_.end() ? range->second : input_dim(name, {}, {}));
-  }
+  for (const std::string& name : names_)
+    if (auto dim = dims_.find(name); dim != dims_.end()) list.push_back(dim->second);
   return list;
 }
 
@@ -137,10 +157,12 @@ std::optional<relay::TensorType> DeclaredTypes::of_tensor(const schema::TypeProt
     if (has_size(dim)) {
       shape.push_back(dim.dim_value());
     } else {
-      std::string name = dim.dim_param().empty() ? fmt::format("{}_{}", input + suffix, k) : dim.dim_param();
-      if (!dim.dim_param().empty() && !numbers_.contains(name)) name += suffix;
-      if (std::ranges::count(names_, name) == 0) names_.push_back(name);
-      shape.push_back(named(name));
+      std::string name = dim.dim_param();
+      if (std::ranges::none_of(name, is_alphanumeric))  // some exporters write "?"
+        name = new_name(fmt::format("{}{}, axis {}", input, suffix, k), fmt::format("{}{}_{}", input, suffix, k));
+      else if (!suffix.empty() && !size_named(name).is_constant())
+        name = new_name(fmt::format("{}, element{}", name, suffix), name + suffix);
+      shape.push_back(size_of_input(name));
     }
     if (shape.back().is_constant()) known.push_back(shape.back().value());
   }
@@ -156,7 +178,7 @@ Declaration DeclaredTypes::of_value(const schema::TypeProto& type) const {
   Shape& shape = declaration.shape.emplace();
   for (const auto& dim : type.tensor_type().shape().dim()) {
     const bool says_size = dim.has_dim_value() && dim.dim_value() >= 0;
-    shape.push_back(says_size ? Dim(dim.dim_value()) : named(dim.dim_param()));
+    shape.push_back(says_size ? Dim(dim.dim_value()) : size_named(dim.dim_param()));
   }
   return declaration;
 }

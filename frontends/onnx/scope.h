@@ -45,6 +45,8 @@ struct Scope {
   void add_initializers(schema::GraphProto&, Diagnostics&, const std::string& file);
   void add_initializers(const schema::GraphProto&, Diagnostics&, const std::string& file);
   void add_declarations(const schema::GraphProto&);
+  // Whether the name is that of a function's input that the call omits.
+  bool is_left_out(const std::string& name) const;
   // The names that nodes of the scope can use.
   std::vector<std::string> names() const;
   // For each shape-preserving node, declares its first operand with the declared shape of its result.
@@ -71,19 +73,19 @@ class DeclaredTypes {
   DeclaredTypes(const std::map<std::string, SizeRange>& ranges, const schema::GraphProto& graph, std::string file,
                 Diagnostics& diagnostics);
 
-  // The type of an input, a tensor. A dimension without name or value becomes the symbol 'INPUT_AXIS'. Reports
-  // unsupported element types, missing shapes and wrong sizes.
+  // The type of an input, a tensor. A dimension without a value has the name that the model gives it, or INPUT_AXIS if
+  // that is empty or has no letters, like "?". Reports unsupported element types, missing shapes and wrong sizes.
   std::optional<relay::TensorType> of_input(const schema::TypeProto::Tensor&, const std::string& input,
                                             const SourceLocation&);
 
   // The type of tensor `element` of an input, a sequence whose tensors have the type `tensor`. Their sizes may differ,
-  // so that a dimension 'N' becomes the symbol 'N_element', unless --dim gives N a number. `sizes` is the shape of the
+  // so that a dimension N has the name N_ELEMENT there, unless --dim gives N a number. `sizes` is the shape of the
   // element if the model declares none.
   std::optional<relay::TensorType> of_element(const schema::TypeProto::Tensor& tensor, const std::string& input,
                                               size_t element, const std::optional<std::vector<int64_t>>& sizes,
                                               const SourceLocation&);
 
-  // The declarations of other values. Malformed ones are ignored.
+  // The declarations of other values. Malformed ones are ignored. Dimensions that no input has are "?".
   Declaration of_value(const schema::TypeProto&) const;
   std::optional<Shape> declared_shape(const Scope&, const std::string& name) const;
 
@@ -93,12 +95,17 @@ class DeclaredTypes {
   std::vector<InputDim> dims() const;
 
  private:
-  Dim named(const std::string& name) const;
+  Dim size_named(const std::string& name) const;
+  Dim size_of_input(const std::string& name);
+  std::set<std::string> taken_names() const;
+  const std::string& new_name(const std::string& key, const std::string& wanted);
   std::optional<relay::TensorType> of_tensor(const schema::TypeProto::Tensor&, const std::string& input,
                                              const std::string& suffix, const SourceLocation&);
 
-  std::map<std::string, int64_t> numbers_;  // the dimensions to which --dim gives a number
-  std::map<std::string, InputDim> ranges_;  // the dimensions to which --dim gives a range
+  const std::map<std::string, SizeRange> ranges_;  // the values of --dim
+  const std::set<std::string> declared_;           // the names that the graph declares for dimensions
+  std::map<std::string, InputDim> dims_;           // the symbolic dimensions of inputs, by name
+  std::map<std::string, std::string> new_names_;   // of dimensions without a name of their own
   std::string file_;
   Diagnostics& diagnostics_;
   std::vector<std::string> names_;

@@ -256,6 +256,24 @@ TEST_CASE("inlining a chain of functions that cannot be called is limited by an 
   CHECK(error_of(text).find("calls of functions expand to more than") != std::string::npos);
 }
 
+TEST_CASE("a local function has the sizes of the function that makes it, wherever it is called") {
+  // @make is called with n = 6. @both is called with n = 6 and m = 3, and calls @apply, whose n is 3.
+  const std::string local = R"(
+    fn (%s: Tensor[(4), float32]) -> Tensor[(4), float32] { sum(%x * %s, axis=[0]) })";
+  lowered("def @make(%x: Tensor[(n, 4), float32]) -> fn (Tensor[(4), float32]) -> Tensor[(4), float32] {" + local + R"(}
+    def @main(%x: Tensor[(6, 4), float32], %y: Tensor[(3, 4), float32]) {
+      let %f = @make(%x);
+      %f(sum(%y, axis=[0]))
+    })");
+  lowered("def @both(%x: Tensor[(n, 4), float32], %y: Tensor[(m, 4), float32]) { let %f = " + local +
+          R"(; @apply(%f, %y) }
+    def @apply(%f: fn (Tensor[(4), float32]) -> Tensor[(4), float32], %y: Tensor[(n, 4), float32])
+        -> Tensor[(4), float32] {
+      %f(sum(%y, axis=[0]))
+    }
+    def @main(%x: Tensor[(6, 4), float32], %y: Tensor[(3, 4), float32]) { @both(%x, %y) })");
+}
+
 TEST_CASE("the verifier refuses wrong calls") {
   auto refused = [](const std::function<void(Program&, Call&)>& change) {
     ProgramBuilder b;

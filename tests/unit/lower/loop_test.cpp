@@ -194,6 +194,37 @@ TEST_CASE("MACs that exceed int64 saturate") {
     }
 }
 
+TEST_CASE("a concatenation that a loop begins with keeps its operands: the loop overwrites its result") {
+  const std::string loop = R"(
+    let %loop = fn (%t: int64, %h: Tensor[(4, 16), float32]) -> Tensor[(4, 16), float32] {
+      if (less(%t, 3i64)) { %loop(%t + 1i64, nn.softmax(%h + 1f)) } else { %h }
+    };)";
+  lowered(R"(def @main(%p: Tensor[(2, 16), float32], %q: Tensor[(2, 16), float32]) {
+    let %a = nn.softmax(%p);
+    let %x = concatenate((%a, nn.softmax(%q)), axis=0);)" +
+          loop + "(nn.softmax(%loop(0i64, %x)), nn.softmax(%a)) }");
+  const std::string slices = R"(
+    let %a = strided_slice(%y, begin=[0, 0], end=[2, 16]);
+    let %x = concatenate((%a, strided_slice(%y, begin=[2, 0], end=[4, 16])), axis=0);)";
+  lowered("def @main(%y: Tensor[(4, 16), float32]) {" + slices + loop + "nn.softmax(%loop(0i64, %x)) }");
+  lowered("def @main(%p: Tensor[(4, 16), float32]) { let %y = nn.softmax(%p);" + slices + loop +
+          "(nn.softmax(%loop(0i64, %x)), nn.softmax(%y)) }");
+}
+
+TEST_CASE("a result of a branch that a loop writes slice by slice is no part of a concatenation") {
+  lowered(R"(def @main(%c: bool, %p: Tensor[(4, 16), float32], %q: Tensor[(4, 16), float32]) {
+    let %a = if (%c) {
+      let %loop = fn (%t: int64, %ys: Tensor[(4, 16), float32]) -> Tensor[(4, 16), float32] {
+        if (less(%t, 4i64)) {
+          %loop(%t + 1i64, dynamic_update_slice(%ys, nn.softmax(take(%p, %t, axis=0)), %t))
+        } else { %ys }
+      };
+      %loop(0i64, full(0f, shape=[4, 16], dtype="float32"))
+    } else { nn.softmax(%q) };
+    nn.softmax(concatenate((%a, nn.softmax(%q)), axis=0))
+  })");
+}
+
 TEST_CASE("recursion that is not a loop is refused with its location") {
   Diagnostics d;
   auto module = frontends::import_relay(R"(def @main(%x: Tensor[(4), float32]) {

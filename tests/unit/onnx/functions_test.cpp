@@ -105,3 +105,19 @@ TEST_CASE("a chain of 60 functions, each calling the next twice, does not grow e
   CHECK(functions_in(chain("Relu", "")) == 14);
   CHECK(chain("Reshape", "s").find("error[too-large]: functions expand to too many nodes") != std::string::npos);
 }
+
+TEST_CASE("an input that a call omits is omitted in subgraphs of the function, too") {
+  auto arm = [](const std::string& name, const std::string& nodes, const std::string& output) {
+    return fmt::format("attribute {{ name: '{}' type: GRAPH g {{ {} output {{ name: '{}' }} }} }} ", name, nodes,
+                       output);
+  };
+  const std::string branch = node("If", {"c"}, {"y"},
+                                  arm("then_branch", node("Clip", {"x", "low", "high"}, {"p"}), "p") +
+                                      arm("else_branch", node("Relu", {"x"}, {"q"}), "q"));
+  const std::string text = imported(
+      model_bytes("ir_version: 9 opset_import { version: 17 } opset_import { domain: 'f' version: 1 } "
+                  "functions { name: 'F' domain: 'f' input: 'c' input: 'x' input: 'low' input: 'high' output: 'y' " +
+                  branch + "} graph { " + value("input", "c", 9, {}) + value("input", "x", 1, {"2"}) +
+                  value("input", "h", 1, {}) + call({"c", "x", "", "h"}, "y") + "output { name: 'y' } }"));
+  CHECK_MESSAGE(text.find("minimum(%x, ") != std::string::npos, text);
+}

@@ -240,3 +240,18 @@ TEST_CASE("a declared input size of -1 becomes a symbol") {
   const std::string text = imported(graph_bytes(graph));
   CHECK_MESSAGE(text.find("def @main(%x: Tensor[(x_0, 3), float32]") != std::string::npos, text);
 }
+
+TEST_CASE("names of dimensions are those of no other symbol") {
+  auto inputs = [](const std::string& row_of_x, const std::string& row_of_y) {
+    return imported(graph_bytes(value("input", "x", 1, {row_of_x, "3"}) + value("input", "y", 1, {row_of_y, "3"}) +
+                                node("Add", {"x", "y"}, {"z"}) + "output { name: 'z' } "));
+  };
+  auto has = [](const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; };
+  // Without a name, with the name that the first would have, of inferred symbols, and of names that become equal.
+  CHECK(has(inputs("-1", "x_0"), "(%x: Tensor[(x_0_, 3), float32], %y: Tensor[(x_0, 3), float32]"));
+  CHECK(has(inputs("?", "?1"), "(%x: Tensor[(x_0, 3), float32], %y: Tensor[(d_1, 3), float32]"));
+  CHECK(has(inputs("?", "?"), "(%x: Tensor[(x_0, 3), float32], %y: Tensor[(y_0, 3), float32]"));
+  CHECK(has(inputs("a b", "a-b"), "(%x: Tensor[(a_b, 3), float32], %y: Tensor[(a_b_, 3), float32]"));
+  CHECK(has(inputs("a b", "a_b"), "(%x: Tensor[(a_b_, 3), float32], %y: Tensor[(a_b, 3), float32]"));
+  CHECK(has(inputs("a b", "a b"), "(%x: Tensor[(a_b, 3), float32], %y: Tensor[(a_b, 3), float32]"));
+}

@@ -77,6 +77,21 @@ TEST_CASE("an axis with a multiple is the multiple times its symbol") {
   CHECK(dim_of("h", "8..:8").high() == INT64_MAX);
 }
 
+TEST_CASE("the symbol of a size is an identifier that nothing else has") {
+  auto symbol = [](const std::string& name, const std::set<std::string>& taken = {}) {
+    return dim_of(name, "1..", taken).symbol.name;
+  };
+  CHECK(symbol("n", {"n"}) == "n");
+  CHECK(symbol("_1") == "_1");
+  CHECK(symbol("past + seq") == "past_seq");
+  CHECK(symbol("past + seq", {"past_seq", "past_seq_"}) == "past_seq__");
+  CHECK(symbol("?") == "d_");
+  CHECK(symbol("?1") == "d_1");
+  CHECK(symbol("1") == "d1");
+  const InputDim sum = dim_of("past + seq", "1..");
+  CHECK(in_caller_sizes(sum.size() * 2 + 1, {sum}).str() == "2 * past + seq + 1");
+}
+
 TEST_CASE("texts of sizes have the caller's numbers, not the divided symbols") {
   const InputDim n = dim_of("n", "1..64"), h = dim_of("h", "8..:8"), w = dim_of("w", "4..64:4");
   const Dim half = Dim::symbol(h.symbol);
