@@ -388,12 +388,9 @@ class PlanChecker : ValueAddresses {
       if (incomplete_.insert(v).second) sliced.push_back(v);
     };
     for (ValueId v : written_by_slices(program_, function_, loop)) write_slices(v, range_of(v));
-    for (const CountedSlices& s : counted_slices(program_, function_, loop, after, sizes_)) {
-      const Bytes all = range_of(s.value);
-      const bool is_inside = s.limit <= memory_of(s.value) / s.slice_bytes;
-      if (is_inside && s.count <= (all.end - all.begin) / s.slice_bytes)
-        write_slices(s.value, {all.begin, all.begin + s.count * s.slice_bytes});
-    }
+    for (const CountedSlices& s :
+         counted_slices(program_, function_, loop, after, sizes_, [&](ValueId v) { return memory_of(v); }))
+      write_slices(s.value, {address_[s.value], address_[s.value] + s.bytes});
     const bool ends = interpret(loop, memory);
     for (ValueId v : sliced) incomplete_.erase(v);
     return ends;

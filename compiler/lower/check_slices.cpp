@@ -81,30 +81,32 @@ SliceOffset offset_of(const Value& view, int64_t slice_bytes, const tensor::Var&
   return {tensor::constant_integer(tensor::simplify(at - ith)), tensor::constant_integer(tensor::simplify(at + ith))};
 }
 
-// A number that the counter is smaller than if the condition holds; empty if the condition does not imply one.
-std::optional<int64_t> limit_by(const tensor::Expr& condition, const tensor::Var& counter) {
+// Whether the condition implies that the counter, which is not negative, is smaller than `limit`. A comparison states
+// that a difference is at least 0; the distance of the counter from the largest index is at least this difference.
+bool implies_below(const tensor::Expr& condition, const tensor::Var& counter, int64_t limit) {
   const auto* x = tensor::as<tensor::Binary>(condition);
-  if (!x) return {};
-  if (x->op == tensor::BinaryOp::logical_and) {
-    const auto a = limit_by(x->a, counter), b = limit_by(x->b, counter);
-    return a && b ? std::min(*a, *b) : a ? a : b;
-  }
+  if (!x) return false;
+  if (x->op == tensor::BinaryOp::logical_and)
+    return implies_below(x->a, counter, limit) || implies_below(x->b, counter, limit);
   const bool is_less = x->op == tensor::BinaryOp::lt, is_at_most = x->op == tensor::BinaryOp::le;
-  if ((!is_less && !is_at_most) || x->a.type() != dtype::i64) return {};
-  const auto most = tensor::constant_integer(tensor::simplify(x->b - x->a + tensor::Expr(counter)));
-  return most && *most < INT64_MAX ? std::optional(*most + (is_at_most ? 1 : 0)) : std::nullopt;
+  if ((!is_less && !is_at_most) || x->a.type() != dtype::i64) return false;
+  const tensor::Ranges ranges = {{counter, {0, INT64_MAX}}};
+  const tensor::Expr difference = x->b - x->a - tensor::Expr(is_less ? 1 : 0);
+  const tensor::Expr distance = tensor::Expr(limit - 1) - tensor::Expr(counter);
+  const auto more = tensor::range_of(tensor::simplify(distance - difference, ranges), ranges);
+  return more && more->low >= 0;
 }
 
-// A number that the counter is smaller than when the step of the body is executed.
-std::optional<int64_t> limit_at(const Loop& loop, size_t step, const tensor::Var& counter,
-                                const Definitions& definitions) {
-  std::optional<int64_t> limit = limit_by(definitions.insert(loop.condition), counter);
-  for (size_t k = 0; k < step; ++k) {
-    const auto* require = std::get_if<Require>(&loop.body.steps[k]);
-    const auto found = require ? limit_by(definitions.insert(require->condition), counter) : std::nullopt;
-    if (found) limit = std::min(limit.value_or(*found), *found);
-  }
-  return limit;
+// Whether the loop's condition, or a requirement of the body before the step, ensures that the counter is smaller than
+// `limit` when the step is executed.
+bool is_below(const Loop& loop, size_t step, const tensor::Var& counter, int64_t limit,
+              const Definitions& definitions) {
+  if (implies_below(definitions.insert(loop.condition), counter, limit)) return true;
+  return std::any_of(loop.body.steps.begin(), loop.body.steps.begin() + static_cast<std::ptrdiff_t>(step),
+                     [&](const Step& s) {
+                       const auto* require = std::get_if<Require>(&s);
+                       return require && implies_below(definitions.insert(require->condition), counter, limit);
+                     });
 }
 
 // The size that a step defines as the counter. If several steps define sizes, all runs have equal ones.
@@ -142,7 +144,8 @@ std::vector<ValueId> written_by_slices(const Program& program, const Function& f
 }
 
 std::vector<CountedSlices> counted_slices(const Program& program, const Function& function, const Loop& loop,
-                                          std::span<const Step> after, const Sizes& sizes) {
+                                          std::span<const Step> after, const Sizes& sizes,
+                                          const std::function<int64_t(ValueId)>& memory_of) {
   std::vector<CountedSlices> found;
   const Definitions definitions(function);
   for (const Loop::Carried& counter : loop.carried) {
@@ -150,10 +153,11 @@ std::vector<CountedSlices> counted_slices(const Program& program, const Function
     const auto count = size_of_count(after, counter.var, definitions, sizes);
     if (!count) continue;
     for_each_written_slice(program, function, loop, [&](const Value& view, size_t step) {
-      const auto slice = view.bytes.constant(), limit = limit_at(loop, step, counter.var, definitions);
-      if (slice && *slice > 0 && limit && view.base_offset == 0 &&
-          offset_of(view, *slice, counter.var, definitions).before_counter == 0)
-        found.push_back({view.base, *slice, *count, *limit});
+      const auto slice = view.bytes.constant(), all = function.values[view.base].bytes.constant();
+      if (slice && *slice > 0 && all && *count <= *all / *slice && view.base_offset == 0 &&
+          offset_of(view, *slice, counter.var, definitions).before_counter == 0 &&
+          is_below(loop, step, counter.var, memory_of(view.base) / *slice, definitions))
+        found.push_back({view.base, *count * *slice});
     });
   }
   return found;

@@ -95,13 +95,53 @@ class CountedSlices {
     const ValueId slice = written_slice(program_, function_, loop, v);
     if (slice < 0 || tensor::constant_integer(counter.initial) != 0 || !counts_by_one(loop, counter.var))
       return std::nullopt;
-    const Dim count = Dim::symbol({"the counter"});  // no size has a name with a space
-    const auto begin = tensor::dim_of(value_of(function_, slice).begin, [&](const tensor::Var& x) {
-      return x == counter.var ? std::optional(count) : as_dim(x, entry_symbols(program_));
-    });
+    const Dim count = Dim::symbol(count_);
+    const auto begin = dim_of(value_of(function_, slice).begin, counter.var);
     const Dim bytes = value_of(function_, slice).bytes;
     const bool is_at_counter = begin && *begin * Dim(value_of(function_, slice).stride) == count * bytes;
-    return is_at_counter ? std::optional(bytes) : std::nullopt;
+    return is_at_counter && is_in_memory(loop, counter.var, slice) ? std::optional(bytes) : std::nullopt;
+  }
+
+  // The expression as a dim over the sizes that are known before the run and the counter.
+  std::optional<Dim> dim_of(const tensor::Expr& e, const tensor::Var& counter) const {
+    const std::vector<Symbol> symbols = entry_symbols(program_);
+    return tensor::dim_of(e, [&](const tensor::Var& x) {
+      return x == counter ? std::optional(Dim::symbol(count_)) : as_dim(x, symbols);
+    });
+  }
+
+  // Whether the condition implies that the counter is smaller than `limit`.
+  bool implies_below(const tensor::Expr& condition, const tensor::Var& counter, const Dim& limit) const {
+    const auto* x = tensor::as<tensor::Binary>(condition);
+    if (!x) return false;
+    if (x->op == tensor::BinaryOp::logical_and)
+      return implies_below(x->a, counter, limit) || implies_below(x->b, counter, limit);
+    if (x->op != tensor::BinaryOp::lt && x->op != tensor::BinaryOp::le) return false;
+    const auto a = dim_of(x->a, counter), b = dim_of(x->b, counter);
+    const Dim is_less = x->op == tensor::BinaryOp::lt ? 1 : 0;
+    return a && b && provably_le(*b - *a - is_less, limit - Dim(1) - Dim::symbol(count_));
+  }
+
+  // Whether the loop's condition or a requirement before the write of the slice ensures that the slice is in the memory
+  // of its base. The checker of storage plans requires this.
+  bool is_in_memory(const Loop& loop, const tensor::Var& counter, ValueId slice) const {
+    tensor::Substitution definitions;
+    for (const Region* region : {&loop.test, &loop.body})
+      for (const Step& step : region->steps)
+        if (const auto* compute = std::get_if<Compute>(&step)) definitions.emplace(compute->result, compute->value);
+    const Value& view = value_of(function_, slice);
+    const Dim limit = floor_div(value_of(function_, view.base).bytes, view.bytes);
+    auto implies = [&](const tensor::Expr& condition) {
+      return implies_below(tensor::substitute(condition, definitions), counter, limit);
+    };
+    if (implies(loop.condition)) return true;
+    for (const Step& step : loop.body.steps) {
+      bool is_write = false;
+      for_each_written(program_, step, [&](ValueId v) { is_write |= v == slice; });
+      const auto* require = std::get_if<Require>(&step);
+      if (is_write || (require && implies(require->condition))) return !is_write;
+    }
+    return false;
   }
 
   // Whether all uses of the value but the loop's are steps of the region: before the loop, steps that only write the
@@ -156,6 +196,7 @@ class CountedSlices {
 
   const Program& program_;
   Function& function_;
+  const Symbol count_{"the counter", 0};  // no size has a name with a space
 };
 
 }  // namespace

@@ -25,10 +25,11 @@ bool only_writes(const Program&, const Step&, ValueId value);
 //   let k: i64 = i
 //   copy(%5, %6)    # %5: the first k slices of %3; %6: an output
 //
-// The loop counts from 0 by 1, and in each iteration writes the slice of a temporary at the counter. Later steps read
-// the slices that it has written, and no others: the first k, where a step after the loop defines the size k as the
-// counter. Then the temporary needs no initial value. If a step of the outermost region copies the slices to an output
-// whose memory for the largest k has all slices of the temporary, the loop writes them to the output.
+// The loop counts from 0 by 1, and in each iteration writes the slice of a temporary at the counter, which its
+// condition or a requirement bounds. Later steps read the slices that it has written, and no others: the first k, where
+// a step after the loop defines the size k as the counter. Then the temporary needs no initial value. If a step of the
+// outermost region copies the slices to an output whose memory for the largest k has all slices of the temporary, the
+// loop writes them to the output.
 //
 // The rule for known trip counts is part of lowering loops, as such a temporary has all slices after the loop, and may
 // take part in further optimizations.
