@@ -16,6 +16,11 @@
 //     fails at these sizes.
 //   * A loop with a constant number of iterations, each of which writes the slice of a value at its counter, or at the
 //     distance of its counter from the end, has written all of the value if no step of the loop reads it.
+//   * A loop that counts from 0 by 1, and in each iteration writes the slice of a value at its counter, has written as
+//     many slices of the value as the counter says after the loop. So if a later step of the same region defines a size
+//     as the counter, and no step of the loop reads the value, the loop has defined this number of slices. Before each
+//     write, the loop's condition or a requirement ensures that the memory of the value has the slice; an output has
+//     memory for the largest sizes.
 //   * Inputs and constants are never written. At the end, every byte of every output has been written.
 //   * A call of a function reads the bytes of each operand and writes the bytes of each result; their sizes are the
 //     function's. A result overlaps no other result, no operand and not the workspace; the workspace overlaps no
@@ -34,6 +39,7 @@
 #include <algorithm>
 #include <optional>
 #include <set>
+#include <span>
 
 #include "lower/byte_owners.h"
 #include "lower/check_slices.h"
@@ -109,9 +115,11 @@ class PlanChecker : ValueAddresses {
 
   // False if a step ends the run at the sizes at which the program is interpreted.
   bool execute(const Region& region, ByteOwners& memory) {
-    return std::ranges::all_of(region.steps, [&](const Step& step) {
+    const std::span<const Step> steps = region.steps;
+    return std::ranges::all_of(steps, [&](const Step& step) {
       if (const auto* branch = std::get_if<std::shared_ptr<Branch>>(&step)) return execute(**branch, memory);
-      if (const auto* loop = std::get_if<std::shared_ptr<Loop>>(&step)) return execute(**loop, memory);
+      if (const auto* loop = std::get_if<std::shared_ptr<Loop>>(&step))
+        return execute(**loop, steps.subspan(static_cast<size_t>(&step - steps.data()) + 1), memory);
       if (const auto* require = std::get_if<Require>(&step)) return tensor::constant_integer(require->condition) != 0;
       if (const auto* check = std::get_if<CheckSize>(&step)) return !provably_lt(check->size, 0);
       std::visit([&](const auto& s) { execute(s, memory); }, step);
@@ -371,17 +379,27 @@ class PlanChecker : ValueAddresses {
 
   // The state before each test is the intersection of the states at the entry and after the iterations. The loop ends
   // after a test. A value that the loop writes slice by slice owns its memory from the entry on, so that no other value
-  // may be written there, but must not be read before the end.
-  bool execute(const Loop& loop, ByteOwners& memory) {
+  // may be written there, but must not be read before the end. `after`: the steps of the region after the loop.
+  bool execute(const Loop& loop, std::span<const Step> after, ByteOwners& memory) {
     std::vector<ValueId> sliced;
-    for (ValueId v : written_by_slices(program_, function_, loop)) {
-      if (!memory.find_other(range_of(v), v)) continue;  // it is defined already
-      memory.write(range_of(v), v);
+    auto write_slices = [&](ValueId v, Bytes written) {
+      if (!memory.find_other(written, v)) return;  // they are defined already
+      memory.write(written, v);
       if (incomplete_.insert(v).second) sliced.push_back(v);
-    }
+    };
+    for (ValueId v : written_by_slices(program_, function_, loop)) write_slices(v, range_of(v));
+    for (const CountedSlices& s :
+         counted_slices(program_, function_, loop, after, sizes_, [&](ValueId v) { return memory_of(v); }))
+      write_slices(s.value, {address_[s.value], address_[s.value] + s.bytes});
     const bool ends = interpret(loop, memory);
     for (ValueId v : sliced) incomplete_.erase(v);
     return ends;
+  }
+
+  // The bytes of memory that a base may use: an output's memory is that for its largest size.
+  int64_t memory_of(ValueId v) const {
+    const bool is_output = function_.values[v].storage == Storage::output && aliases_;
+    return is_output ? aliases_->memory_at(v, sizes_).value_or(0) : function_.values[v].bytes.value();
   }
 
   // Whether the first test may succeed.

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "lower/largest_size.h"
+#include "lower/loop_slices.h"
 #include "lower/lowerer.h"
 #include "lower/memory_sizes.h"
 #include "lower/remove_unused.h"
@@ -45,6 +46,7 @@ Program Lowerer::run() {
   for (size_t k = 0; k < results.size(); ++k)
     make_output(value(results[k], program_.body, main.location), static_cast<int>(k));
   in_place_concat(program_, state_.concat_calls);
+  store_counted_slices(program_);
   remove_unused(program_);
   verify_after("lower", program_);
   return std::move(program_);
@@ -275,16 +277,16 @@ void Lowerer::add_branch_sizes(std::vector<DataSize>& sizes) {
   }
 }
 
-// A size that is computed from elements of inputs is known when a call is planned. Any other size is read when the
-// value has been computed, and needs a bound.
+// A size that is computed from elements of inputs is known when a call is planned. Any other size needs a bound. It is
+// computed from scalars, or read when the value has been computed.
 Lowerer::Operand Lowerer::define_sizes(const Binding& b, const relay::DefineSizes& x, const Environment& env,
                                        Region& region) {
   const Operand sizes = operand(x.value, env, b.location);
   for (size_t k = 0; k < x.symbols.size(); ++k) {
     const Dim bound = in_program({x.most[k]})[0];
-    const bool is_before_run = sizes.elements && &region == &program_.body;  // not in an arm or a loop
-    const tensor::Expr expression = is_before_run ? sizes.elements->elements[k] : tensor::Expr();
-    if (expression && add_input_size(x.symbols[k], expression, bound)) continue;
+    const bool is_before_run = &region == &program_.body;  // not in an arm or a loop
+    const tensor::Expr expression = sizes.elements ? sizes.elements->elements[k] : tensor::Expr();
+    if (expression && is_before_run && add_input_size(x.symbols[k], expression, bound)) continue;
     if (bound == relay::unknown_dim()) {
       diagnostics_.error(DiagnosticId::dynamic_shape, b.location,
                          fmt::format("the dimension '{}' of '{}' depends on data, and nothing bounds it",
@@ -294,13 +296,32 @@ Lowerer::Operand Lowerer::define_sizes(const Binding& b, const relay::DefineSize
     }
     const Dim most = bound_where_checked(largest_size(program_, bound), state_.checked);
     const tensor::Var size = add_data_size(x.symbols[k], most);
-    region.steps.push_back(Read{size, value(sizes, region, b.location), static_cast<int64_t>(k)});
-    ranges_.erase(size);  // the range holds after the checks only
-    require(tensor::Expr(0) <= size, tensor::Status::dimension_out_of_range, region);
-    require(size <= tensor::Expr(most), tensor::Status::capacity_exceeded, region);
-    ranges_[size] = {0, most.upper_bound().value_or(tensor::max_elements)};
+    const tensor::Range range = ranges_.at(size);  // holds after the checks only
+    ranges_.erase(size);
+    if (expression && is_computed_by_steps(expression)) {
+      const tensor::Expr computed = compute(x.symbols[k].name, expression, region);
+      require_in_bounds(computed, most, region);
+      region.steps.push_back(Compute{size, computed});
+    } else {
+      region.steps.push_back(Read{size, value(sizes, region, b.location), static_cast<int64_t>(k)});
+      require_in_bounds(size, most, region);
+    }
+    ranges_[size] = range;
+    assume(size <= tensor::Expr(most));
   }
   return {.is_tuple = true};
+}
+
+void Lowerer::require_in_bounds(const tensor::Expr& size, const Dim& most, Region& region) {
+  require(tensor::Expr(0) <= size, tensor::Status::dimension_out_of_range, region);
+  require(size <= tensor::Expr(most), tensor::Status::capacity_exceeded, region);
+}
+
+// Whether steps have computed all scalars of the expression. Elements of inputs are scalars of the entry.
+bool Lowerer::is_computed_by_steps(const tensor::Expr& e) const {
+  return e.type() == dtype::i64 && std::ranges::none_of(tensor::variables_in(e), [&](const tensor::Var& v) {
+           return input_elements_.contains(v);
+         });
 }
 
 // Whether the dim, or a part of it such as an operand of a maximum, has a product and may be negative. The product of

@@ -156,6 +156,7 @@ std::optional<Lowerer::Operand> Lowerer::update_slice(const Binding& b, TensorCa
   if (tensor::constant_integer(changed->condition) == 0) return Operand{.value = target};
   bool always = tensor::constant_integer(changed->condition) == 1;
   Region& inner = always ? region : changed->then_region;
+  const size_t known_outside = state_.known.size();
   slice_operands(b, call, inner);
   ValueId slice = slice_of(target, b.var->name, call.function.results[0], index);
   if (const auto offset = view_offset(call.function, {})) {
@@ -166,7 +167,10 @@ std::optional<Lowerer::Operand> Lowerer::update_slice(const Binding& b, TensorCa
   } else {
     call_kernel(b, call, inner, slice);
   }
-  if (!always) region.steps.push_back(std::move(changed));
+  if (!always) {
+    state_.known.resize(known_outside);
+    region.steps.push_back(std::move(changed));
+  }
   return Operand{.value = target};
 }
 

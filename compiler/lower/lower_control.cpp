@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "lower/largest_size.h"
+#include "lower/loop_slices.h"
 #include "lower/lowerer.h"
 #include "lower/walk.h"
 #include "tensor/dim_of.h"
@@ -24,10 +25,13 @@ Lowerer::Operand Lowerer::branch(const Binding& b, const relay::If& x, const Env
   step->condition = scalar(operand(x.condition, env, b.location), region, b.location);
   ValueId first = static_cast<ValueId>(program_.values.size());
   const std::vector<Dim> checked = state_.checked;
+  const size_t known = state_.known.size();
   Operand a = lower_block(*x.then_block, env, step->then_region, b.location);
+  state_.known.resize(known);
   const std::vector<Dim> then_checked = std::exchange(state_.checked, checked);
   ValueId second = static_cast<ValueId>(program_.values.size());
   Operand c = lower_block(*x.else_block, env, step->else_region, b.location);
+  state_.known.resize(known);
   const std::vector<Dim> else_checked = std::exchange(state_.checked, checked);
   const std::vector<Shape> shapes = merge_sizes(x, b.var->type, *step, then_checked, else_checked);
   std::vector<Operand> then_all, else_all, results;
@@ -287,21 +291,10 @@ void Lowerer::find_updates(const relay::Function& f, const relay::TailRecursion&
 
 // Whether the loop counts from 0 to a number or a size, writes the slice of the value at the counter, or the slices in
 // reverse order, and has no other use of the value.
-bool Lowerer::is_written_by_slices(Loop& loop, ValueId value) {
-  std::vector<ValueId> uses;
-  auto note = [&](ValueId& v) {
-    if (base_of(v) == value) uses.push_back(v);
-  };
-  for_each_value(loop.test, note);
-  for_each_value(loop.body, note);
-  if (uses.size() != 1) return false;
-  const Value& slice = value_of(uses[0]);
-  const bool written = std::ranges::any_of(loop.body.steps, [&](const Step& s) {
-    const auto* copy = std::get_if<Copy>(&s);
-    const auto* call = std::get_if<Invoke>(&s);
-    return (copy && copy->to == uses[0]) || (call && is_written_by(*call, uses[0]));
-  });
-  if (!written || !slice.begin || slice.base_offset != 0) return false;
+bool Lowerer::is_written_by_slices(const Loop& loop, ValueId value) {
+  const ValueId view = written_slice(program_, program_, loop, value);
+  if (view < 0) return false;
+  const Value& slice = value_of(view);
   const std::vector<Symbol> symbols = entry_symbols(program_);
   for (const Loop::Carried& c : loop.carried) {
     const auto trips = trip_count(loop, c.var, symbols);
@@ -318,26 +311,10 @@ bool Lowerer::is_written_by_slices(Loop& loop, ValueId value) {
   return false;
 }
 
-bool Lowerer::is_written_by(const Invoke& call, ValueId value) const {
-  const auto& params = program_.kernels[static_cast<size_t>(call.kernel)].variants[0].params;
-  for (size_t k = 0; k < params.size(); ++k)
-    if (call.operands[k] == value) return params[k].access == tensor::Access::write;
-  return false;
-}
-
 // Removes the step that initializes a value before a loop that overwrites all of it, if the step has no other result.
 void Lowerer::remove_initialization(Region& region, ValueId value) {
-  auto only_writes = [&](const Step& step) {
-    if (const auto* copy = std::get_if<Copy>(&step)) return copy->to == value;
-    const auto* call = std::get_if<Invoke>(&step);
-    if (!call) return false;
-    const tensor::Kernel& kernel = program_.kernels[static_cast<size_t>(call->kernel)].variants[0];
-    bool others = tensor::can_fail(kernel);
-    for (size_t k = 0; k < kernel.params.size(); ++k)
-      others |= kernel.params[k].access == tensor::Access::write && call->operands[k] != value;
-    return !others;
-  };
-  auto last = std::ranges::find_if(region.steps.rbegin(), region.steps.rend(), only_writes);
+  auto last = std::ranges::find_if(region.steps.rbegin(), region.steps.rend(),
+                                   [&](const Step& step) { return only_writes(program_, step, value); });
   if (last == region.steps.rend()) return;
   auto erased = std::next(last).base();
   if (&region == &program_.body) {

@@ -1,5 +1,5 @@
-// The elements of small tensors as expressions over elements of inputs. From these, sizes are computed when a call is
-// planned.
+// The elements of small tensors as expressions over elements of inputs, from which sizes are computed when a call is
+// planned, and over scalars of the program, from which steps compute sizes.
 #include <algorithm>
 
 #include "lower/lowerer.h"
@@ -43,6 +43,13 @@ tensor::KnownElements Lowerer::elements_of(const Constant& c) const {
   return known;
 }
 
+tensor::KnownElements Lowerer::elements_of(const Operand& o) const {
+  if (o.elements || !o.scalar) return o.elements;
+  auto known = std::make_shared<tensor::ElementExpressions>();
+  known->elements = {o.scalar};
+  return known;
+}
+
 Lowerer::Operand Lowerer::with_elements(Operand result, const TensorCall& call) const {
   const tensor::TensorFunction& f = call.function;
   const bool dense = std::ranges::all_of(call.layouts, [](const tensor::Layout& l) { return l.is_dense(); });
@@ -51,7 +58,7 @@ Lowerer::Operand Lowerer::with_elements(Operand result, const TensorCall& call) 
     return result;
   std::vector<tensor::KnownElements> args;
   for (size_t k = 0; k < call.operands.size(); ++k)
-    args.push_back(call.constants[k] ? elements_of(*call.constants[k]) : call.operands[k].elements);
+    args.push_back(call.constants[k] ? elements_of(*call.constants[k]) : elements_of(call.operands[k]));
   const std::vector<tensor::KnownElements> known = tensor::element_expressions(f, args);
   if (!result.is_tuple) result.elements = known[0];
   for (size_t k = 0; k < result.fields.size(); ++k) result.fields[k].elements = known[k];

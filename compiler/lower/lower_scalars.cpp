@@ -1,4 +1,5 @@
-// Scalars of the program, and what is known of them from the conditions of the loops around a step.
+// Scalars of the program, and what is known of them from the conditions of the loops around a step and from the
+// requirements before it.
 #include <algorithm>
 
 #include "lower/lowerer.h"
@@ -110,10 +111,12 @@ void Lowerer::require(const tensor::Expr& condition, tensor::Status status, Regi
   const bool of_sizes = !given.empty() && std::ranges::all_of(tensor::variables_in(simple), is_given);
   auto& list = program_.requirements;
   const bool is_in_function = !program_.name.empty();
-  if (!of_sizes || is_in_function || &region != &program_.body)
+  if (!of_sizes || is_in_function || &region != &program_.body) {
     region.steps.push_back(Require{simple, status});
-  else if (std::ranges::none_of(list,
-                                [&](const Require& r) { return tensor::structurally_equal(r.condition, simple); }))
+    assume(simple);
+    return;
+  }
+  if (std::ranges::none_of(list, [&](const Require& r) { return tensor::structurally_equal(r.condition, simple); }))
     list.push_back({simple, status});
 }
 

@@ -52,7 +52,9 @@ class Lowerer {
   struct Operand {
     ValueId value = -1;
     tensor::Expr scalar = {};
-    tensor::KnownElements elements = nullptr;  // of small tensors, over elements of inputs and symbols; null if unknown
+    // Of small tensors, over elements of inputs, symbols and scalars that are visible where the operand is; null if
+    // unknown.
+    tensor::KnownElements elements = nullptr;
     std::vector<Operand> fields = {};
     bool is_tuple = false;
     std::shared_ptr<const Closure> closure = nullptr;
@@ -89,7 +91,8 @@ class Lowerer {
   bool is_nonnegative(const tensor::Expr&) const;                  // whether an int64 is known to be at least 0
   tensor::Expr unknown_part(const tensor::Expr& condition) const;  // the conjuncts that are not known to hold
   // Ends the run with the status unless the condition holds. Conjuncts that are known to hold are not tested. A
-  // condition on sizes alone, outside of control flow, becomes a requirement of the program.
+  // condition on sizes alone, outside of control flow, becomes a requirement of the program. A condition of a step is
+  // known in the rest of the region.
   void require(const tensor::Expr& condition, tensor::Status, Region&);
   // flatten() appends the tensors of an operand to a list; rebuild() makes an operand with the structure of `like` from
   // the tensors of a list.
@@ -113,6 +116,8 @@ class Lowerer {
   // depends on other scalars.
   tensor::Var add_input_size(const Symbol&, const tensor::Expr& value, const Dim& most);
   Operand define_sizes(const relay::Binding&, const relay::DefineSizes&, const Environment&, Region&);
+  void require_in_bounds(const tensor::Expr& size, const Dim& most, Region&);  // in [0, most]
+  bool is_computed_by_steps(const tensor::Expr&) const;
   // The bound of a data-dependent size that is defined after the checks of sizes. Where it is a product, which is
   // positive if two of its factors are negative, the result is 0 where a checked size is negative.
   Dim bound_where_checked(const Dim& most, const std::vector<Dim>& checked) const;
@@ -143,6 +148,8 @@ class Lowerer {
   // ---- elements of small tensors (lower_elements.cpp), in modules with data-dependent sizes
   tensor::KnownElements elements_of_input(ValueId);
   tensor::KnownElements elements_of(const Constant&) const;
+  // The elements of a variable, over scalars of the program if they are not known before the run.
+  tensor::KnownElements elements_of(const Operand&) const;
   // Adds the elements to the result of a call.
   Operand with_elements(Operand result, const TensorCall&) const;
 
@@ -207,8 +214,7 @@ class Lowerer {
   Operand carry(const relay::Var& param, const Operand& initial, bool is_last_use, Loop&, Region&,
                 const SourceLocation&);
   void find_updates(const relay::Function&, const relay::TailRecursion&, const std::vector<Operand>& carried);
-  bool is_written_by_slices(Loop&, ValueId);
-  bool is_written_by(const Invoke&, ValueId) const;
+  bool is_written_by_slices(const Loop&, ValueId);
   void remove_initialization(Region&, ValueId);
   // Makes the operands of the recursive call the carried values of the next iteration.
   void set_next_values(const std::vector<Operand>& next, const std::vector<Operand>& carried, Loop&,
@@ -229,7 +235,7 @@ class Lowerer {
     std::map<int, ValueId> constant_values = {};  // by index in Program::constants
     std::vector<ConcatCall> concat_calls = {};
     std::map<std::string, Dim> sizes = {};     // of the symbols of the function being inlined; others are @main's
-    std::vector<tensor::Expr> known = {};      // conjuncts of conditions of the enclosing loops: they hold here
+    std::vector<tensor::Expr> known = {};      // conjuncts of conditions of loops and requirements that hold here
     std::vector<Dim> checked = {};             // by CheckSize steps before the current one
     std::set<int> fresh = {};                  // variables whose memory a call in this block has defined
     std::set<ValueId> defined_by_slices = {};  // uninitialized values of which a loop writes all slices

@@ -82,9 +82,38 @@ std::vector<Sizes> with_arms(const Program& program, const std::vector<Sizes>& l
   return samples;
 }
 
+// The data-dependent sizes that steps compute. Sizes with one definition, which are equal, are in one list.
+std::vector<std::vector<std::string>> computed_sizes(const Program& program) {
+  std::vector<tensor::Expr> definitions;
+  std::vector<std::vector<std::string>> sizes;
+  for_each_step(program.body, [&](const Step& step) {
+    const auto* compute = std::get_if<Compute>(&step);
+    if (!compute || !tensor::is_symbol_var(compute->result)) return;
+    const auto known = std::ranges::find_if(
+        definitions, [&](const tensor::Expr& e) { return tensor::structurally_equal(e, compute->value); });
+    const auto k = static_cast<size_t>(known - definitions.begin());
+    if (known == definitions.end()) definitions.push_back(compute->value), sizes.emplace_back();
+    sizes[k].push_back(compute->result->name);
+  });
+  return sizes;
+}
+
+// Sizes of which no two with equal bounds are equal, if the bounds are large enough: 1/3, 2/3 and 3/3 of the bounds of
+// three sizes, or, if `falls`, the same in reverse.
+Sizes with_different_sizes(const std::vector<std::vector<std::string>>& computed, Sizes sizes, bool falls) {
+  const auto count = static_cast<int64_t>(computed.size());
+  for (int64_t k = 0; k < count; ++k)
+    for (const std::string& name : computed[static_cast<size_t>(k)]) {
+      const int64_t part = falls ? count - k : k + 1, most = sizes[name];
+      sizes[name] = most / count * part + most % count * part / count;
+    }
+  return sizes;
+}
+
 std::vector<Sizes> with_data_sizes(const Program& program, const std::vector<Sizes>& given) {
   if (program.data_sizes.empty()) return given;
   const Sizes required = required_sizes(program);
+  const std::vector<std::vector<std::string>> computed = computed_sizes(program);
   std::vector<Sizes> samples;
   for (const Sizes& sizes : given) {
     const Sizes largest = with_largest_data_sizes(program, sizes);
@@ -96,6 +125,8 @@ std::vector<Sizes> with_data_sizes(const Program& program, const std::vector<Siz
       if (auto number = required.find(name); number != required.end()) demanded[name] = number->second;
     }
     samples.insert(samples.end(), {largest, half, none, demanded});
+    if (computed.size() > 1)
+      for (bool falls : {false, true}) samples.push_back(with_different_sizes(computed, largest, falls));
   }
   return with_arms(program, samples);
 }

@@ -144,17 +144,21 @@ std::optional<Dim> as_dim(const tensor::Expr& e, const std::vector<Symbol>& symb
   });
 }
 
+bool counts_by_one(const Loop& loop, const tensor::Var& scalar) {
+  const auto carried = std::ranges::find(loop.carried, scalar, &Loop::Carried::var);
+  if (carried == loop.carried.end()) return false;
+  const auto* sum = tensor::as<tensor::Binary>(definition_in(loop.body, carried->next));
+  return sum && sum->op == tensor::BinaryOp::add && is_scalar(sum->a, scalar) && tensor::constant_integer(sum->b) == 1;
+}
+
 std::optional<Dim> trip_count(const Loop& loop, const tensor::Var& counter, const std::vector<Symbol>& symbols) {
   const auto* less = tensor::as<tensor::Binary>(definition_in(loop.test, loop.condition));
   if (!less || less->op != tensor::BinaryOp::lt || !is_scalar(less->a, counter)) return std::nullopt;
   const auto limit = as_dim(less->b, symbols);
   const auto carried = std::ranges::find(loop.carried, counter, &Loop::Carried::var);
-  if (!limit || carried == loop.carried.end()) return std::nullopt;
+  if (!limit || carried == loop.carried.end() || !counts_by_one(loop, counter)) return std::nullopt;
   const auto first = tensor::constant_integer(carried->initial);
-  const auto* sum = tensor::as<tensor::Binary>(definition_in(loop.body, carried->next));
-  if (!first || !sum || sum->op != tensor::BinaryOp::add || !is_scalar(sum->a, counter) ||
-      tensor::constant_integer(sum->b) != 1)
-    return std::nullopt;
+  if (!first) return std::nullopt;
   const Dim trips = max(*limit - Dim(*first), Dim(0));
   return trips.is_overflow() ? std::nullopt : std::optional(trips);
 }

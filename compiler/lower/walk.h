@@ -33,6 +33,9 @@ std::optional<tensor::Expr> upper_limit(const Loop&, const tensor::Var& scalar);
 // The expression, over these symbols alone, as a dim; empty if it depends on other scalars.
 std::optional<Dim> as_dim(const tensor::Expr&, const std::vector<Symbol>&);
 
+// Whether each iteration adds 1 to the carried scalar.
+bool counts_by_one(const Loop&, const tensor::Var&);
+
 // The number of iterations of a loop, if `counter` counts by 1 from a literal to a number or a size, and nothing else
 // ends the loop.
 std::optional<Dim> trip_count(const Loop&, const tensor::Var& counter, const std::vector<Symbol>&);

@@ -131,7 +131,10 @@ class RunFunctionEmitter {
                          b_.CreateMemCpy(address(x.to), llvm::Align(1), address(x.from), llvm::Align(1),
                                          scalar(tensor::Expr(bytes)));
                      },
-                     [&](const lower::Compute& x) { scalars_[x.result] = scalar(x.value); },
+                     [&](const lower::Compute& x) {
+                       scalars_[x.result] = scalar(x.value);
+                       keep_data_size(x.result);
+                     },
                      [&](const lower::Read& x) {
                        const DType type = source_.values[static_cast<size_t>(x.from)].type;
                        scalars_[x.result] = load_element(b_, address(x.from), type, x.element);

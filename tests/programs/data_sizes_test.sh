@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Data-dependent sizes and sizes computed from inputs: C programs (data_sizes.c, input_sizes.c), `inspect`, and the error
-# for a data-dependent size without a bound.
+# Data-dependent sizes and sizes computed from inputs: C programs (data_sizes.c, counted_rows.c, input_sizes.c),
+# `inspect`, and the error for a data-dependent size without a bound.
 # data_sizes_test.sh DLCC SOURCE_FOLDER WORK_FOLDER
 set -euo pipefail
 source "$(dirname "$0")/begin.sh"
@@ -13,6 +13,11 @@ cc=(gcc -std=c11 -Wall -Wextra -pedantic -Wconversion -Werror -I. -I"$source/run
 
 expect_status 0 inspect "$net" --prefix=net --json
 grep -A2 '"shape": \[' out.txt | grep -q '"?1"' || fail "inspect does not show a data-dependent size: $(cat out.txt)"
+
+# Scan outputs of a loop whose number of iterations depends on data: a C program.
+expect_status 0 "$source/tests/programs/counted_rows.rly" -o net.o
+"${cc[@]}" "$source/tests/programs/counted_rows.c" net.o "$source"/runtime/src/{model,status}.c -o counted_rows
+./counted_rows || fail "the program in C with rows that a loop counts"
 
 # Sizes computed from elements of inputs: a C program, `inspect`.
 expect_status 0 "$source/tests/programs/input_sizes.rly" -o net.o
