@@ -6,11 +6,11 @@
 //   * A value is one dense block of memory. Its layout is part of the kernels that access it. Where temporaries are
 //     stored is not part of a program: lower/plan.h decides it.
 //   * A size is a number or a dim over symbols. The caller gives the symbols of `dims`; `entry` computes those of
-//     `input_sizes` from elements of inputs; both are known before the first step of the body. A Read or Compute step or
-//     the end of a branch defines those of `data_sizes`. A value has its size in the steps after the definition of its
-//     symbols, and memory for the largest size. The arms of a branch write the value whose size the branch defines
-//     through views of their own sizes. A loop writes slices of a value whose size a step after it defines as the number
-//     of its iterations.
+//     `input_sizes` from elements of inputs; both are known before the first step of the body. A Read or Compute step
+//     or the end of a branch defines those of `data_sizes`. A value has its size in the steps after the definition of
+//     its symbols, and memory for the largest size. The arms of a branch write the value whose size the branch defines
+//     through views of their own sizes. A loop writes slices of a value whose size a step after it defines as the
+//     number of its iterations.
 //   * Kernels write into memory that the call names (destination-passing style); they return a status and no value.
 //   * On every path a value is written before it is read. Several steps may write it: in different arms of a branch,
 //     again in every iteration of a loop, or disjoint parts of it through views.
