@@ -22,7 +22,7 @@ inline std::optional<std::vector<std::shared_ptr<const DimAtom>>> atoms_without(
 
 // a / b if the quotient is a monomial.
 inline std::optional<Dim::Term> exact_quotient(const Dim::Term& a, const Dim::Term& b) {
-  if (a.coefficient % b.coefficient != 0 || (b.coefficient == -1 && a.coefficient == INT64_MIN)) return std::nullopt;
+  if ((b.coefficient == -1 && a.coefficient == INT64_MIN) || a.coefficient % b.coefficient != 0) return std::nullopt;
   auto atoms = atoms_without(a.atoms, b.atoms);
   if (!atoms) return std::nullopt;
   return Dim::Term{std::move(*atoms), a.coefficient / b.coefficient};

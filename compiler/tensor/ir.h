@@ -255,7 +255,9 @@ enum class ReducerKind : uint8_t {
 #undef REDUCER
   other
 };
-ReducerKind reducer_kind(const Reduction&);  // by the structure of `combined`; `other` for tuples
+// By the structure of `combined`; `other` for tuples, and for sums and products that begin with another number than 0
+// and 1: schedules use the identity several times.
+ReducerKind reducer_kind(const Reduction&);
 
 struct Requirement {
   Expr condition;  // over the stage's axes

@@ -16,6 +16,7 @@ TypeResult type_of_lrn(const LrnAttrs& a, const Operands& in) {
   if (auto e = first_of(
           {check_type(in[0], "data", types::real), check_axis("axis", a.axis, rank), check_positive("size", {a.size})}))
     return *e;
+  if (a.size > INT32_MAX) return attribute_error(fmt::format("size must be at most {}, found {}", INT32_MAX, a.size));
   return tensor_result(in[0].shape, in[0].dtype);
 }
 

@@ -205,8 +205,7 @@ TensorFunction define_tensor_scatter(const TensorScatterAttrs& a, const Operands
   auto start = [&](Index i) { return cast(dtype::i64, starts(i[0])); };
   d.require_next(
       [&](Index i) {
-        const Expr end = a.circular ? start(i) : start(i) + length;
-        const Expr below = a.circular ? end < extent : end <= extent;
+        const Expr below = a.circular ? start(i) < extent : start(i) <= extent - length;
         return logical_and(start(i) >= Expr(0), logical_and(below, length <= extent));
       },
       tensor::Status::index_out_of_range);

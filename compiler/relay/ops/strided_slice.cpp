@@ -46,7 +46,7 @@ std::optional<Dim> clamped(const Dim& bound, const Dim& extent, int64_t stride) 
 
 std::optional<Slice> slice_of(const Bounds& b, const Dim& extent) {
   if (!b.begin || !b.end || !b.stride || !b.stride->is_constant()) return std::nullopt;
-  const int64_t stride = b.stride->value();
+  const int64_t stride = std::clamp(b.stride->value(), -tensor::max_elements, tensor::max_elements);
   auto from = clamped(*b.begin, extent, stride), to = clamped(*b.end, extent, stride);
   if (!from || !to) return std::nullopt;
   Dim distance = stride > 0 ? *to - *from : *from - *to;

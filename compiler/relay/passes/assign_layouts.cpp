@@ -119,13 +119,14 @@ class LayoutAssigner {
       int64_t size = elements(f.params[k]->shape);
       if (axis >= 0 && size > largest) largest = size, kept = axis;
     }
-    return kept < 0 || !begins_blocks(f, kept) ? Layout{} : blocked(whole, kept);
+    const bool is_known = kept >= 0 && f.results[0]->shape[static_cast<size_t>(kept)].is_constant();
+    return is_known && begins_blocks(f, kept) ? blocked(whole, kept) : Layout{};
   }
 
   // Every piece of the result begins at a block boundary of the axis.
   bool begins_blocks(const TensorFunction& f, int axis) const {
     return std::ranges::all_of(f.stages, [&](const tensor::Stage& s) {
-      return s.origin.empty() || s.origin[static_cast<size_t>(axis)].value() % channels_ == 0;
+      return s.origin.empty() || floor_mod(s.origin[static_cast<size_t>(axis)], channels_) == Dim(0);
     });
   }
 

@@ -353,7 +353,8 @@ class Rewriter {
     const DType type = r.tensor(call.args[2]).dtype;
     if (!v || !distance_.contains((*v)->id) || !scale || !zero || attrs.precision || attrs.block_size != 0)
       return std::nullopt;
-    if (r.tensor(call.args[1]).dtype != dtype::f32 || (type != dtype::u8 && type != dtype::i8)) return std::nullopt;
+    const bool is_f32 = r.tensor(call.args[0]).dtype == dtype::f32 && r.tensor(call.args[1]).dtype == dtype::f32;
+    if (!is_f32 || (type != dtype::u8 && type != dtype::i8)) return std::nullopt;
     Atom value = r.emit("round", {rescaled(r, call.args[0], 1 / *scale)});
     if (*zero != 0 && scalar_) return noted(saturated_sum(r, value, static_cast<int32_t>(*zero), type));
     if (*zero != 0) value = r.emit("add", {value, Constant::of<float>(dtype::f32, {}, {static_cast<float>(*zero)})});

@@ -305,7 +305,8 @@ Result average_pool(BlockRewriter& r, const Binding& b, const Call& call) {
   Contraction c;
   const Call* found = r.used_once(call.args[0]) ? contraction_of(r, call.args[0], c) : nullptr;
   if (!found || !is_convolution(*found) || !is_projection(r, *found)) return std::nullopt;
-  Call conv = *found;  // emitting operations moves the original
+  if (!is_float(as<TensorType>(b.var->type)->dtype)) return std::nullopt;  // an average of integers is rounded
+  Call conv = *found;                                                      // emitting operations moves the original
   Shape before = r.tensor(call.args[0]).shape, after = as<TensorType>(b.var->type)->shape;
   if (!is_static(before) || !is_static(after) || product(after).value() >= product(before).value()) return std::nullopt;
   Atom pooled = r.emit(name_of(call), {conv.args[0]}, call.attrs);

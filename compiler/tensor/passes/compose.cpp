@@ -108,9 +108,14 @@ bool keeps_structure(const Stage& producer, const Stage& consumer) {
   return true;
 }
 
+bool has_equal_extents(const Stage& a, const Stage& b) {
+  return std::ranges::equal(a.axes, b.axes, [](const Axis& x, const Axis& y) { return x.extent == y.extent; });
+}
+
+// The requirements of an inlined stage are checked at the points of the consumer, which must be those of the producer.
 bool may_inline(const Stage& producer, const Stage& consumer, int readers) {
   if (consumer.body || !keeps_structure(producer, consumer)) return false;
-  if (!producer.requirements.empty() && (consumer.reduction || producer.axes.size() != consumer.axes.size() ||
+  if (!producer.requirements.empty() && (consumer.reduction || !has_equal_extents(producer, consumer) ||
                                          !reads_at_own_index(consumer, producer.results[0].get()) || readers > 1))
     return false;
   bool repeats = readers > 1 || !provably_le(evaluations(consumer), points(producer));

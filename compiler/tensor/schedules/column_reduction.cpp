@@ -109,7 +109,8 @@ class ColumnReductionScheduler {
 std::optional<ColumnReductionPlan> plan_column_reduction(const TensorFunction& f, size_t k,
                                                          const std::map<Buffer, Layout>& layouts) {
   const Stage& stage = f.stages[k];
-  if (!is_static_reduction(stage) || !is_read_by_reduction(f, k)) return std::nullopt;
+  if (!is_static_reduction(stage) || !is_order_independent(*stage.reduction) || !is_read_by_reduction(f, k))
+    return std::nullopt;
   const auto row_axis = row_axis_of(stage);
   const auto load = only_load(stage);
   if (!row_axis || !load || !layout_of(layouts, load->buffer).is_dense() || !leaves_unchanged(stage, *load))

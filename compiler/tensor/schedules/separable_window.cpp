@@ -41,7 +41,8 @@ int64_t choose_block(const Stage& stage, const SeparableWindow& w, const Machine
 }
 
 std::optional<SeparableWindow> find_window(const Stage& stage, const std::map<Buffer, Layout>& layouts) {
-  if (!is_static_reduction(stage) || !layout_of(layouts, stage.results[0]).is_dense()) return std::nullopt;
+  if (!is_static_reduction(stage) || !is_order_independent(*stage.reduction)) return std::nullopt;
+  if (!layout_of(layouts, stage.results[0]).is_dense()) return std::nullopt;
   const auto row_axis = row_axis_of(stage);
   const auto load = only_load(stage);
   if (!row_axis || !load || !layout_of(layouts, load->buffer).is_dense()) return std::nullopt;

@@ -169,7 +169,8 @@ relay::AttrValue starts_within(const Shape& data, const std::vector<int64_t>& st
   for (size_t k = 0; k < starts.size() && k < steps.size(); ++k) {
     const int64_t axis = k < axes.size() ? axes[k] : static_cast<int64_t>(k);
     if (steps[k] >= 0 || starts[k] >= 0 || axis >= rank || axis < -rank) continue;
-    const Dim from_first = data[static_cast<size_t>(axis < 0 ? axis + rank : axis)] + Dim(starts[k]);
+    const Dim start = std::max(starts[k], -tensor::max_elements);  // before the first element of any axis
+    const Dim from_first = data[static_cast<size_t>(axis < 0 ? axis + rank : axis)] + start;
     if (!provably_le(0, from_first)) within[k] = max(from_first, 0);
   }
   return relay::sizes_attribute(within);

@@ -79,10 +79,12 @@ Values convert_eye_like(Node& n) {
 Values convert_trilu(Node& n) {
   const Value& x = n.in(0);
   const bool upper = n.flag("upper", true);
-  const Value shift = n.has(1) ? only_element(n, 1) : n.scalar(dtype::i64, 0);
+  Value shift = n.has(1) ? only_element(n, 1) : n.scalar(dtype::i64, 0);
   n.check(x.rank() >= 2, DiagnosticId::shape_mismatch,
           fmt::format("input must have at least 2 axes, found {}", describe(x.type)));
   if (n.failed()) return {};
+  const auto farthest = static_cast<double>(tensor::max_elements);  // beyond all diagonals; its sum does not wrap
+  shift = n.call("clip", {shift}, {{"a_min", -farthest}, {"a_max", farthest}});
   const Shape matrix(x.type.shape.end() - 2, x.type.shape.end());
   Value diagonal = add(n, positions(n, matrix, 0), shift);
   Value kept = n.call(upper ? "greater_equal" : "less_equal", {positions(n, matrix, 1), diagonal});
@@ -105,6 +107,7 @@ Values convert_one_hot(Node& n) {
   if (n.declared_shape() && static_cast<int64_t>(n.declared_shape()->size()) > *axis)
     declared = Shape{(*n.declared_shape())[*axis]};
   Value all = n.with_declared_sizes(n.call("iota", {n.reshape(count, {1})}, {{"dtype", "int64"}}), declared);
+  if (all.poisoned) return {};
   Shape along(static_cast<size_t>(n.in(0).rank() - *axis) + 1, Dim(1));
   along[0] = all.type.shape[0];
   auto value = [&](int64_t k) {

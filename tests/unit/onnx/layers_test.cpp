@@ -36,6 +36,20 @@ Constant bytes_of(std::vector<int64_t> shape, const std::vector<uint8_t>& values
 
 }  // namespace
 
+TEST_CASE("Trilu of diagonals beyond the matrix, and OneHot of a negative depth") {
+  const Constant x = floats({2, 2}, {1, 2, 3, 4});
+  auto far = [](int64_t k) { return Constant::of<int64_t>(dtype::i64, {}, {k}); };
+  CHECK(result_of("Trilu", {x, far(INT64_MAX)}) == "(2, 2): 0 0 0 0");
+  CHECK(result_of("Trilu", {x, far(INT64_MAX)}, integer("upper", 0)) == "(2, 2): 1 2 3 4");
+  CHECK(result_of("Trilu", {x, far(INT64_MIN)}) == "(2, 2): 1 2 3 4");
+  const std::string depth =
+      "initializer { name: 'd' data_type: 7 int64_data: -1 } "
+      "initializer { name: 'v' data_type: 1 dims: 2 float_data: [0, 1] } ";
+  CHECK(imported(graph_bytes(value("input", "x", 7, {"3"}) + depth + node("OneHot", {"x", "d", "v"}, {"y"}) +
+                             "output { name: 'y' } "))
+            .starts_with("errors:"));
+}
+
 TEST_CASE("ConvTranspose spreads each element over the taps of its window") {
   const Constant x = floats({1, 1, 3}, {1, 2, 3}), w = floats({1, 1, 3}, {1, 10, 100});
   auto y = [&](const std::string& attributes) { return result_of("ConvTranspose", {x, w}, attributes); };

@@ -38,6 +38,10 @@ TEST_CASE("a slice with a negative step begins at the first element where its st
   check_slices(-5, -9, -2, "(1): 0");
   check_slices(-6, -4, -1, "(0):");
   check_slices(-4, -9, -1, "(1): 0");
+  check_slices(INT64_MIN, INT64_MIN, -1, "(1): 0");
+  check_slices(-INT64_MAX, INT64_MIN, -1, "(1): 0");
+  check_slices(0, INT64_MAX, INT64_MAX, "(1): 0");
+  check_slices(-1, INT64_MIN, -INT64_MAX, "(1): 3");
   check_slices(-1, -9, -2, "(2): 3 1");
   check_slices(9, -9, -3, "(2): 3 0");
   check_slices(INT64_MAX, INT64_MIN, -1, "(4): 3 2 1 0");

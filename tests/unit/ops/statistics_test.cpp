@@ -55,6 +55,7 @@ TEST_CASE("nn.lrn divides by the squares of neighbouring channels") {
   check_values(apply("nn.lrn", {{"size", 3}, {"bias", 0.0}, {"alpha", 3.0}, {"beta", 1.0}}, {x}), {1, 4},
                {1.0 / 5, 2.0 / 14, 3.0 / 29, 4.0 / 25});
   CHECK(error_of("nn.lrn", {{"size", 0}}, {f32({1, 2})}) == "bad-attribute: size must be at least 1, found 0");
+  CHECK(error_of("nn.lrn", {{"size", INT64_MAX}}, {f32({1, 2})}).starts_with("bad-attribute: size must be at most"));
 }
 
 TEST_CASE("logsumexp does not overflow") {
