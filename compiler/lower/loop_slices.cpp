@@ -46,9 +46,9 @@ void for_each_read(const Program& program, const Step& step, const std::function
 }
 
 // Stores the slices that the loops of one function write.
-class CountedSlices {
+class SliceStorer {
  public:
-  CountedSlices(const Program& program, Function& function) : program_(program), function_(function) {}
+  SliceStorer(const Program& program, Function& function) : program_(program), function_(function) {}
 
   void run() { visit(function_.body); }
 
@@ -227,7 +227,7 @@ bool only_writes(const Program& program, const Step& step, ValueId value) {
 }
 
 void store_counted_slices(Program& program) {
-  for_each_function(program, [&](Function& f) { CountedSlices(program, f).run(); });
+  for_each_function(program, [&](Function& f) { SliceStorer(program, f).run(); });
 }
 
 }  // namespace dlcc::lower

@@ -110,8 +110,8 @@ TEST_CASE("tensor_scatter writes windows at per-sample indices, also circularly"
   check_values(apply("tensor_scatter", {}, {cache, update, ints({0, 1})}), {2, 3, 1}, {10, 20, 3, 4, 30, 40});
   check_values(apply("tensor_scatter", {{"circular", true}}, {cache, update, ints({2, 1})}), {2, 3, 1},
                {20, 2, 10, 4, 30, 40});
-  CHECK(evaluate_operator("tensor_scatter", {}, {cache, update, ints({INT64_MAX, 0})}).status ==
-        tensor::Status::index_out_of_range);
+  const Constant beyond = Constant::of<int64_t>(dtype::i64, {2}, {INT64_MAX, 0});
+  CHECK(evaluate_operator("tensor_scatter", {}, {cache, update, beyond}).status == tensor::Status::index_out_of_range);
   CHECK(evaluate_operator("tensor_scatter", {}, {cache, update, ints({2, 0})}).status ==
         tensor::Status::index_out_of_range);
 }
