@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <limits>
 
 #include "support/diagnostics.h"
 
@@ -55,6 +56,14 @@ uint32_t narrow(const NarrowFloat& f, float value, uint32_t largest, uint32_t ov
 bool is_nan(float v) { return v != v; }
 
 }  // namespace
+
+FloatRange float_range(DType t) {
+  constexpr double float_min = std::numeric_limits<float>::min();
+  if (t == dtype::f64) return {std::numeric_limits<double>::min(), std::numeric_limits<double>::max()};
+  if (t == dtype::f16) return {half_to_float(0x0400), half_to_float(0x7BFF)};
+  if (t == dtype::bf16) return {float_min, bfloat16_to_float(0x7F7F)};
+  return {float_min, std::numeric_limits<float>::max()};
+}
 
 const NarrowFloat& narrow_float(DType t) {
   static constexpr NarrowFloat e2m1fn{2, 1, 1, false, false, false}, e4m3fn{4, 3, 7, false, false},

@@ -27,6 +27,12 @@ struct NarrowFloat {
 // The format of float16, or of a minifloat with a sign.
 const NarrowFloat& narrow_float(DType);
 
+// The magnitudes that a float type of at least 16 bits represents with its full precision.
+struct FloatRange {
+  double smallest_normal, largest;
+};
+FloatRange float_range(DType);
+
 double power_of_two(int exponent);  // exact for normal numbers
 
 float half_to_float(uint16_t bits);

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "tensor/evaluate.h"
+
 namespace dlcc::relay {
 
 void BlockRewriter::run(Block& body) {
@@ -77,6 +79,27 @@ bool BlockRewriter::is_constant(const Atom& atom) const {
   if (std::holds_alternative<Constant>(atom)) return true;
   const Var* var = std::get_if<Var>(&atom);
   return var && constants_.contains((*var)->id);
+}
+
+std::optional<Constant> BlockRewriter::value(const Atom& atom) {
+  if (const Constant* constant = std::get_if<Constant>(&atom)) return *constant;
+  const int id = std::get<Var>(atom)->id;
+  if (auto it = values_.find(id); it != values_.end()) return it->second;
+  const Operation* made = is_constant(atom) ? definition(atom) : nullptr;
+  if (!made) return std::nullopt;
+  const Call& call = std::get<Call>(*made);
+  Operands operands;
+  std::vector<Constant> args;
+  for (const Atom& a : call.args) {
+    std::optional<Constant> arg = value(a);
+    if (!arg) return std::nullopt;
+    operands.push_back(tensor(a));
+    args.push_back(std::move(*arg));
+  }
+  const Operator& callee = *std::get<OperatorRef>(call.callee).op;
+  tensor::EvaluationResult computed = tensor::evaluate(callee.compute(call.attrs, operands), args);
+  if (computed.status != tensor::Status::ok) return std::nullopt;
+  return values_.emplace(id, std::move(computed.results[0])).first->second;
 }
 
 Atom BlockRewriter::emit(const std::string& name, std::vector<Atom> args, Attrs attrs) {

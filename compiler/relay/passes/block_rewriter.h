@@ -32,6 +32,8 @@ class BlockRewriter {
   // Whether the atom is known at compile time: a constant, or computed from constants alone by operations that rules
   // emitted.
   bool is_constant(const Atom&) const;
+  // The value of an atom for which is_constant() holds; empty if its computation fails.
+  std::optional<Constant> value(const Atom&);
   TensorType tensor(const Atom& atom) const { return *as<TensorType>(type_of(module_, atom)); }
   Module& module() { return module_; }
 
@@ -52,6 +54,7 @@ class BlockRewriter {
   Uses uses_;
   Replacements known_;
   std::set<int> constants_, released_;
+  std::map<int, Constant> values_;  // of emitted operations on constants, when a rule has asked for them
   std::vector<Binding>* out_ = nullptr;
   std::map<int, size_t> position_;  // of the current block's variables in *out_
   SourceLocation location_;

@@ -9,18 +9,21 @@
 //   reshape(reshape(x))                 reshape(x)                 static shapes
 //   transpose(transpose(x))             transpose(x)
 //   x - c                               x + -c                     c constant
-//   contraction(x, w) * c, ... / c      contraction(x, w * c)      w, c constant, c per output channel, single use
+//   contraction(x, w) * c, ... / c      contraction(x, w * c)      w, c constant, c per output channel, single use; the
+//                                                                  type represents w * c with full precision
 //   (y + b) * c, bias_add(y, b) * c     y * c + b * c              y * c is absorbed; b constant, single use
 //   (y + b) + c, bias_add(y, b) + c     y + (b + c)                b, c constant, single use
 //   contraction(x, w) + c               bias_add(contraction, c)   c constant, per output channel
 //   avg_pool(conv(x, w))                conv(avg_pool(x), w)       1x1 kernel, fewer pixels after the pooling, single
 //                                                                  use
 #include <algorithm>
+#include <cmath>
 
 #include "relay/attr_structs.h"
 #include "relay/passes/block_rewriter.h"
 #include "relay/passes/passes.h"
 #include "relay/passes/unread_operands.h"
+#include "support/float_formats.h"
 #include "tensor/analysis.h"
 #include "tensor/passes/compose.h"
 
@@ -91,6 +94,37 @@ Atom spread(BlockRewriter& r, const Atom& vector, int axis, int rank) {
 
 constexpr int max_additions = 8;  // between a contraction and a scale
 
+// Whether constant weights can be multiplied by a factor per output channel in their own type: factors and products are
+// finite, and the largest product of a channel is not subnormal unless it is 0 exactly. Smaller products then lose at
+// most half a unit in the last place of the largest.
+bool keeps_precision(const Constant& weight, const Constant& factor, int channel_axis) {
+  const FloatRange range = float_range(weight.dtype());
+  auto fits = [&](double v) { return v == 0 || (v >= range.smallest_normal && v <= range.largest); };
+  const int64_t channels = weight.shape()[channel_axis];
+  int64_t inner = 1;
+  for (int64_t d = channel_axis + 1; d < weight.rank(); ++d) inner *= weight.shape()[d];
+  std::vector<double> largest(channels, 0);
+  for (int64_t k = 0; k < weight.count(); ++k) {
+    const double magnitude = std::abs(weight.number_at(k));
+    if (!(magnitude <= range.largest)) return false;
+    double& most = largest[k / inner % channels];
+    most = std::max(most, magnitude);
+  }
+  for (int64_t c = 0; c < channels; ++c) {
+    const double scale = std::abs(factor.number_at(factor.count() == 1 ? 0 : c));
+    if (!fits(scale) || !fits(largest[c] * scale)) return false;
+  }
+  return true;
+}
+
+// Whether a scaled offset is known and all its elements are finite.
+bool is_finite(const std::optional<Constant>& scaled) {
+  if (!scaled) return false;
+  for (int64_t k = 0; k < scaled->count(); ++k)
+    if (!std::isfinite(scaled->number_at(k))) return false;
+  return true;
+}
+
 // y * factor, with the factor moved into the operands of y; empty if y cannot absorb it.
 Result absorb_scale(BlockRewriter& r, const Atom& y, const Atom& factor, int depth = 0) {
   if (depth > max_additions || !r.used_once(y) || !r.definition(y)) return std::nullopt;
@@ -101,6 +135,8 @@ Result absorb_scale(BlockRewriter& r, const Atom& y, const Atom& factor, int dep
     if (!r.is_constant(call.args[1]) || r.tensor(call.args[1]).dtype != type.dtype) return std::nullopt;
     Result vector = along_axis(r, factor, type, c.result_axis);
     if (!vector) return std::nullopt;
+    const auto weights = r.value(call.args[1]), factors = r.value(*vector);
+    if (!weights || !factors || !keeps_precision(*weights, *factors, c.weight_axis)) return std::nullopt;
     int weight_rank = static_cast<int>(r.tensor(call.args[1]).shape.size());
     Atom weight = r.emit("multiply", {call.args[1], spread(r, *vector, c.weight_axis, weight_rank)});
     return r.emit(name_of(call), {call.args[0], weight}, call.attrs);
@@ -110,16 +146,19 @@ Result absorb_scale(BlockRewriter& r, const Atom& y, const Atom& factor, int dep
     int axis = static_cast<int>(attributes_of<BiasAddAttrs>(call).axis);
     if (!r.is_constant(call.args[1])) return std::nullopt;
     Result vector = along_axis(r, factor, type, axis);
-    Result scaled = vector ? absorb_scale(r, call.args[0], factor, depth + 1) : std::nullopt;
+    if (!vector) return std::nullopt;
+    Atom bias = r.emit("multiply", {call.args[1], *vector});
+    Result scaled = is_finite(r.value(bias)) ? absorb_scale(r, call.args[0], factor, depth + 1) : std::nullopt;
     if (!scaled) return std::nullopt;
-    return r.emit("nn.bias_add", {*scaled, r.emit("multiply", {call.args[1], *vector})}, call.attrs);
+    return r.emit("nn.bias_add", {*scaled, bias}, call.attrs);
   }
   if (const Call* found = r.call_of(y, "add")) {
     Call call = *found;
     if (!r.is_constant(call.args[1])) return std::nullopt;
-    Result scaled = absorb_scale(r, call.args[0], factor, depth + 1);
+    Atom offset = r.emit("multiply", {call.args[1], factor});
+    Result scaled = is_finite(r.value(offset)) ? absorb_scale(r, call.args[0], factor, depth + 1) : std::nullopt;
     if (!scaled) return std::nullopt;
-    return r.emit("add", {*scaled, r.emit("multiply", {call.args[1], factor})});
+    return r.emit("add", {*scaled, offset});
   }
   return std::nullopt;
 }
