@@ -70,9 +70,11 @@ void for_each_written_slice(const Program& program, const Function& function, co
   }
 }
 
-// The offset of the view in its base: of slice `counter`, and of the slice at this distance from the end.
+// The offset of the view in its base, in bytes, less and plus the offset of slice `counter`; empty where the counter
+// does not cancel. The first is 0 if the view is slice `counter`. The second is the offset of the last slice if the
+// view is the slice at this distance from the last one.
 struct SliceOffset {
-  std::optional<int64_t> before_counter, from_end;
+  std::optional<int64_t> less_counter, plus_counter;
 };
 SliceOffset offset_of(const Value& view, int64_t slice_bytes, const tensor::Var& counter,
                       const Definitions& definitions) {
@@ -109,7 +111,8 @@ bool is_below(const Loop& loop, size_t step, const tensor::Var& counter, int64_t
                      });
 }
 
-// The size that a step defines as the counter. If several steps define sizes, all runs have equal ones.
+// The value of the sizes that steps define as the counter. Several such sizes are equal in every run; a sample in which
+// they differ is interpreted at the largest.
 std::optional<int64_t> size_of_count(std::span<const Step> steps, const tensor::Var& counter,
                                      const Definitions& definitions, const Sizes& sizes) {
   std::optional<int64_t> count;
@@ -137,7 +140,7 @@ std::vector<ValueId> written_by_slices(const Program& program, const Function& f
           bytes && slice && *slice > 0 && view.base_offset == 0 && *bytes % *slice == 0 && *bytes / *slice == *last + 1;
       if (!tiles) return;
       const SliceOffset offset = offset_of(view, *slice, counter.var, definitions);
-      if (offset.before_counter == 0 || offset.from_end == *last * *slice) found.push_back(view.base);
+      if (offset.less_counter == 0 || offset.plus_counter == *last * *slice) found.push_back(view.base);
     });
   }
   return found;
@@ -155,7 +158,7 @@ std::vector<CountedSlices> counted_slices(const Program& program, const Function
     for_each_written_slice(program, function, loop, [&](const Value& view, size_t step) {
       const auto slice = view.bytes.constant(), all = function.values[view.base].bytes.constant();
       if (slice && *slice > 0 && all && *count <= *all / *slice && view.base_offset == 0 &&
-          offset_of(view, *slice, counter.var, definitions).before_counter == 0 &&
+          offset_of(view, *slice, counter.var, definitions).less_counter == 0 &&
           is_below(loop, step, counter.var, memory_of(view.base) / *slice, definitions))
         found.push_back({view.base, *count * *slice});
     });

@@ -261,6 +261,7 @@ Lowerer::Operand Lowerer::carry(const relay::Var& param, const Operand& initial,
   }
   const Value from = value_of(initial.value);
   if (is_last_use && from.storage == Storage::temporary) {
+    // The loop overwrites its initial value. Operands of a concatenation must not share that memory.
     std::erase_if(state_.concat_calls, [&](const ConcatCall& c) { return c.result == initial.value; });
     return {.value = initial.value};
   }

@@ -318,8 +318,8 @@ bool equal_nodes(const ExprNode& a, const ExprNode& b) {
 
 bool structurally_equal(const Expr& a, const Expr& b) { return equal_exprs(a, b); }
 
-// Whether the reduction may combine its identity several times.
-static bool is_identity_neutral(const Reduction& r, BinaryOp op) {
+// Whether the result is the same if the identity is combined several times.
+static bool may_repeat_identity(const Reduction& r, BinaryOp op) {
   if (op != BinaryOp::add && op != BinaryOp::mul) return true;  // nothing changes if a value is combined twice
   return structurally_equal(r.identity.at(0), literal(r.left[0]->type, int64_t{op == BinaryOp::mul}));
 }
@@ -330,7 +330,7 @@ ReducerKind reducer_kind(const Reduction& r) {
   if (!op) return ReducerKind::other;
   bool plain = (is_var(op->a, r.left[0]) && is_var(op->b, r.right[0])) ||
                (is_var(op->a, r.right[0]) && is_var(op->b, r.left[0]));
-  if (!plain || !is_identity_neutral(r, op->op)) return ReducerKind::other;
+  if (!plain || !may_repeat_identity(r, op->op)) return ReducerKind::other;
   switch (op->op) {
 #define REDUCER(kind, op, identity) \
   case BinaryOp::op:                \
