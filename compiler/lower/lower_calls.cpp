@@ -62,14 +62,16 @@ Lowerer::TensorCall Lowerer::tensor_call(const Binding& b, const relay::CallTens
   for (const Atom& a : x.args) {
     const Constant* c = std::get_if<Constant>(&a);
     const Shape& param = call.function.params[call.operands.size()]->shape;
-    const Shape argument = in_program(relay::as<relay::TensorType>(relay::type_of(module_, a))->shape);
-    relay::add_dim_pairs(param, argument, pairs);
+    relay::add_dim_pairs(param, relay::as<relay::TensorType>(relay::type_of(module_, a))->shape, pairs);
     Operand o = c ? Operand() : operand(a, env, b.location);
     if (o.constant) c = o.constant, o = Operand();
     call.constants.push_back(c);
     call.operands.push_back(std::move(o));
   }
+  // Sizes are matched by the names of the Relay function, and then become those of the program: where a parameter of
+  // n + m elements gets as many, n is n.
   std::map<std::string, Dim> sizes = relay::sizes_at_call(pairs);
+  for (auto& [name, size] : sizes) size = size.substitute(state_.sizes);
   sizes.insert(state_.sizes.begin(), state_.sizes.end());
   std::erase_if(sizes, [](const auto& entry) { return entry.second == Dim::symbol({entry.first}); });
   if (!sizes.empty() && !tensor::symbols_of(call.function).empty()) {

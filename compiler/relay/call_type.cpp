@@ -6,8 +6,16 @@ namespace dlcc::relay {
 
 namespace {
 
-// Sizes of more atoms are treated as unknown: expressions double where a slice's bounds cannot be ordered.
+// Sizes of more atoms are treated as unknown: expressions double where a slice's bounds cannot be ordered. Terms that
+// are multiples of a symbol do not count: the size of a concatenation has one for each operand.
 constexpr int64_t max_atoms = 64;
+
+bool is_long(const Dim& d) {
+  int64_t count = d.atom_count();
+  if (count <= max_atoms) return false;
+  for (const Dim::Term& t : d.terms()) count -= t.atoms.size() == 1 && t.atoms[0]->kind == DimAtom::Kind::symbol;
+  return count > max_atoms;
+}
 
 AttrValue attribute_of(const Dim& d) {
   AttrValue value;
@@ -48,7 +56,6 @@ std::optional<Attrs> with_known_values(const Operator& op, const Attrs& attrs, c
 Type without_long_sizes(const Type& type) {
   return map_leaves(type, [](const Type& leaf) {
     const TensorType* t = as<TensorType>(leaf);
-    const auto is_long = [](const Dim& d) { return d.atom_count() > max_atoms; };
     if (!t || !std::ranges::any_of(t->shape, is_long)) return leaf;
     Shape shape = t->shape;
     std::ranges::replace_if(shape, is_long, unknown_dim());

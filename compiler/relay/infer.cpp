@@ -15,7 +15,11 @@ bool infer_types(Module& module, Diagnostics& diagnostics) { return Inference(mo
 bool Inference::run() {
   declare_symbols_of_text();
   for (auto& [name, function] : module_.functions) {
-    if (may_be_template(function)) texts_.emplace(name, copy_of_text(function, GlobalRef{name}, GlobalRef{name}));
+    if (may_be_template(function)) {
+      Function text = copy_of_text(function, GlobalRef{name}, GlobalRef{name});
+      rename_symbols(text);
+      texts_.emplace(name, std::move(text));
+    }
     declare(function, false);
     signatures_[name] = relay::type_of(module_, GlobalRef{name});
   }
@@ -33,28 +37,14 @@ bool Inference::run() {
 
 // New symbols are named "?1", "?2", ...; numbering begins after the names that the module has.
 void Inference::declare_symbols_of_text() {
-  auto see = [&](const Symbol& s) { next_symbol_ = std::max(next_symbol_, number_of(s) + 1); };
-  std::function<void(const Function&)> function;
-  std::function<void(const Block&)> block = [&](const Block& b) {
-    for (const Binding& binding : b.bindings) {
-      for_each_symbol(binding.var->type, see);
-      if (const MatchCast* cast = std::get_if<MatchCast>(&binding.op)) for_each_symbol(cast->type, see);
-      if (const DefineSizes* sizes = std::get_if<DefineSizes>(&binding.op)) std::ranges::for_each(sizes->symbols, see);
-      if (const Match* match = std::get_if<Match>(&binding.op))
-        for (const Clause& c : match->clauses)
-          for_each_variable(c.pattern, [&](const Var& v) { for_each_symbol(v->type, see); });
-      if (const MakeFunction* closure = std::get_if<MakeFunction>(&binding.op))
-        function(*closure->function);
-      else
-        for_each_block(binding.op, block);
-    }
+  auto see = [&](const Symbol& s) {
+    symbols_of_text_.insert(s.name);
+    next_symbol_ = std::max(next_symbol_, number_of(s) + 1);
   };
-  function = [&](const Function& f) {
-    for (const Var& p : f.params) for_each_symbol(p->type, see);
-    for_each_symbol(f.result_type, see);
-    block(f.body);
-  };
-  for (const auto& [name, f] : module_.functions) function(f);
+  for (auto& [name, f] : module_.functions) {
+    for_each_type(f, [&](const Type& type) { for_each_symbol(type, see); });
+    for_each_defined_symbol(f.body, see);
+  }
 }
 
 // ---- functions ------------------------------------------------------------------------------------------------------
@@ -62,11 +52,12 @@ void Inference::declare_symbols_of_text() {
 void Inference::declare(Function& function, bool local) {
   if (auto kinds = open_kinds(function); !kinds.empty()) kinds_.emplace(&function, std::move(kinds));
   auto anonymous = [](const std::string& symbol) { return symbol == "?"; };
+  const int first_symbol = next_symbol_;
   for (Var& p : function.params) {
     p->type = open_symbols(p->type ? open_holes(p->type) : unifier_.fresh(), anonymous);
     if (!local) continue;
     for_each_symbol(p->type, [&](const Symbol& s) {
-      if (!symbols_.contains(s.name)) closure_symbols_.insert(s.name);
+      if (!symbols_.contains(s.name) || number_of(s) >= first_symbol) closure_symbols_.insert(s.name);
     });
   }
   function.result_type = function.result_type ? open_holes(function.result_type) : unifier_.fresh();

@@ -189,8 +189,23 @@ Type Inference::instantiate(const FunctionType& f) {
   });
 }
 
+// At a call, the symbols of the callee end in a mark that no name has: the caller's symbols of the same names are
+// others.
+static constexpr char mark_of_callee = '\'';
+static bool is_of_callee(const std::string& symbol) { return symbol.back() == mark_of_callee; }
+
+// The symbols for which each call finds sizes, by their marked names: all of a global function, and those of a local
+// function that do not name sizes of the function around it.
+std::map<std::string, Symbol> Inference::symbols_of_callee(const Type& callee, Callee kind) const {
+  std::map<std::string, Symbol> symbols;
+  for_each_symbol(callee, [&](const Symbol& s) {
+    if (s.name != "?" && (kind != Callee::local || closure_symbols_.contains(s.name)))
+      symbols.emplace(s.name + mark_of_callee, s);
+  });
+  return symbols;
+}
+
 Type Inference::call_function(const Type& callee, Call& call, Callee kind, const SourceLocation& location) {
-  const bool global = kind != Callee::local;
   Type type = unifier_.shallow(callee);
   if (as<HoleType>(type)) {
     std::vector<Type> params;
@@ -205,40 +220,49 @@ Type Inference::call_function(const Type& callee, Call& call, Callee kind, const
   if (!generic)
     return fail(DiagnosticId::type_mismatch, location,
                 fmt::format("{} is called but is not a function: {}", describe(call.callee), text(type)));
-  Type instance = instantiate(*generic);
-  const FunctionType& f = *as<FunctionType>(instance);
+  type = instantiate(*generic);
+  if (const Type known = unifier_.resolve(type)) type = known;
+  const std::map<std::string, Symbol> symbols = symbols_of_callee(type, kind);
+  std::map<std::string, Dim> marked;
+  for (const auto& [name, s] : symbols) marked.emplace(s.name, Dim::symbol({name, s.low, s.high}));
+  type = substitute(type, marked);
+  const FunctionType& f = *as<FunctionType>(type);
   if (f.params.size() != call.args.size())
     return fail(
         DiagnosticId::wrong_arity, location,
         fmt::format("{} takes {} arguments, found {}", describe(call.callee), f.params.size(), call.args.size()),
-        {text(type)});
-  std::map<std::string, Dim> sizes;  // by symbol of the parameters
-  learn_sizes(call, f, global, location, sizes);
+        {text(callee)});
+  std::map<std::string, Dim> sizes;  // by marked symbol
+  learn_sizes(call, f, location, sizes);
   if (kind == Callee::tensors)  // a symbol that is no parameter's dimension is the module's
-    for_each_symbol(instance, [&](const Symbol& s) {
-      if (is_quantified(s.name, global)) sizes.emplace(s.name, Dim::symbol(s));
-    });
+    for (const auto& [name, s] : symbols) sizes.emplace(name, Dim::symbol(s));
   for (size_t i = 0; i < call.args.size(); ++i)
-    if (!pass_argument(call.args[i], f.params[i], static_cast<int>(i), sizes, global, call, location))
-      return unifier_.fresh();
-  for (Instance* instance : calling_)
-    if (names_same(instance->name, call.callee)) settle(*instance);
+    if (!pass_argument(call.args[i], f.params[i], static_cast<int>(i), sizes, call, location)) return unifier_.fresh();
+  bool is_instance = false;
+  for (Instance* instance : calling_) {
+    if (!names_same(instance->name, call.callee)) continue;
+    is_instance = true;
+    settle(*instance);
+  }
   const Type result = unifier_.shallow(f.result);
   if (!has_symbols(result)) return result;
-  learn_sizes(call, f, global, location, sizes);  // the arguments may have given the parameters their types
-  auto existential = [&](const std::string& s) { return s == "?" || (is_quantified(s, global) && !sizes.contains(s)); };
+  if (is_instance)  // the result's type, which was found in the instance, has the symbols without marks
+    for (const auto& [name, s] : symbols)
+      if (auto size = sizes.find(name); size != sizes.end()) sizes.emplace(s.name, size->second);
+  auto existential = [&](const std::string& s) {
+    return s == "?" || (!sizes.contains(s) && (is_of_callee(s) || (is_instance && !symbols_.contains(s))));
+  };
   return substitute(open_symbols(result, existential), sizes);
 }
 
-// Adds the sizes of the parameters' symbols that the arguments determine.
-void Inference::learn_sizes(const Call& call, const FunctionType& f, bool global, const SourceLocation& location,
+// Adds the sizes of the callee's symbols that the arguments determine.
+void Inference::learn_sizes(const Call& call, const FunctionType& f, const SourceLocation& location,
                             std::map<std::string, Dim>& sizes) {
   std::vector<DimPair> pairs;
   for (size_t i = 0; i < call.args.size(); ++i)
     if (const Type param = unifier_.resolve(f.params[i]); param && has_symbols(param))
       add_dim_pairs(param, unifier_.resolve(type_of(call.args[i], location)), pairs);
-  match_sizes(
-      pairs, [&](const std::string& s) { return is_quantified(s, global); }, sizes);
+  match_sizes(pairs, is_of_callee, sizes);
 }
 
 // "n would be -2" for a symbol whose value is below its lower bound; "" without any.
@@ -246,26 +270,27 @@ static std::string violated_bound(const std::vector<DimPair>& pairs, const std::
   for (const DimPair& pair : pairs)
     for (const Symbol& s : pair.param.symbols())
       if (auto size = sizes.find(s.name); size != sizes.end() && provably_lt(size->second, s.low))
-        return fmt::format("{} would be {}", s.name, size->second.str());
+        return fmt::format("{} would be {}", s.name.substr(0, s.name.size() - 1), size->second.str());
   return "";
 }
 
-bool Inference::pass_argument(Atom& arg, Type param, int index, std::map<std::string, Dim>& sizes, bool global,
-                              const Call& call, const SourceLocation& location) {
+bool Inference::pass_argument(Atom& arg, Type param, int index, std::map<std::string, Dim>& sizes, const Call& call,
+                              const SourceLocation& location) {
   Type found = type_of(arg, location);
   if (has_symbols(param)) {
     std::vector<DimPair> pairs;
     add_dim_pairs(param, unifier_.resolve(found), pairs);
-    match_sizes(
-        pairs, [&](const std::string& s) { return is_quantified(s, global); }, sizes);
-    for_each_symbol(param, [&](const Symbol& s) {  // the caller's symbols of these names are others
-      if (s.name != "?" && is_quantified(s.name, global) && !sizes.contains(s.name))
-        sizes.emplace(s.name, fresh_symbol());
+    match_sizes(pairs, is_of_callee, sizes);
+    std::map<std::string, Dim> names;
+    for_each_symbol(param, [&](const Symbol& s) {
+      if (!is_of_callee(s.name)) return;
+      names.emplace(s.name, Dim::symbol({s.name.substr(0, s.name.size() - 1)}));
+      if (!sizes.contains(s.name)) sizes.emplace(s.name, fresh_symbol());
     });
     const Type declared = std::exchange(param, substitute(param, sizes));
     if (const std::string help = violated_bound(pairs, sizes); !help.empty()) {
-      mismatch(location, fmt::format("argument {} of {}", index + 1, describe(call.callee)), declared, found, help,
-               declaration_of(call.callee));
+      mismatch(location, fmt::format("argument {} of {}", index + 1, describe(call.callee)),
+               substitute(declared, names), found, help, declaration_of(call.callee));
       return false;
     }
   }

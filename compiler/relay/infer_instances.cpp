@@ -97,6 +97,24 @@ Function Inference::copy_of_text(const Function& function, const Atom& name, con
   return f;
 }
 
+// Gives the symbols that the text of a function introduces, those that are not visible where it is defined, names that
+// nothing else in the module has: the types of an instance have symbols of the place of its use, too.
+void Inference::rename_symbols(Function& text) {
+  std::map<std::string, Dim> names;
+  auto rename = [&](const Symbol& s) {
+    if (s.name == "?" || symbols_.contains(s.name) || names.contains(s.name)) return;
+    std::string name = s.name;
+    if (number_of(s) > 0) name = fmt::format("?{}", next_symbol_++);
+    for (int k = 1; !symbols_of_text_.insert(name).second; ++k) name = fmt::format("{}_{}", s.name, k);
+    names.emplace(s.name, Dim::symbol({name, s.low, s.high}));
+  };
+  for_each_type(text, [&](const Type& type) { for_each_symbol(type, rename); });
+  for_each_defined_symbol(text.body, rename);
+  for (const Var& p : text.params) p->type = substitute(p->type, names);
+  text.result_type = substitute(text.result_type, names);
+  substitute_sizes(text.body, names);
+}
+
 // Whether the function is a copy of one that is inferred at each use.
 bool Inference::is_copy_of_template(const Var& var) const {
   for (auto it = copied_from_.find(var->id); it != copied_from_.end(); it = copied_from_.find(it->second))

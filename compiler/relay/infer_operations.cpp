@@ -105,7 +105,8 @@ Type Inference::infer(Binding& binding, MakeFunction& op) {
     add_template(binding.var, std::exchange(function, {}), scopes_.open(scope_), true);
     return unifier_.fresh();
   }
-  const Function text = may_be_template ? copy_of_text(function, binding.var, binding.var) : Function();
+  Function text = may_be_template ? copy_of_text(function, binding.var, binding.var) : Function();
+  rename_symbols(text);
   const size_t errors = diagnostics_.error_count();
   const int outer_scope = scope_;
   if (may_be_template) scope_ = scopes_.open(scope_);
@@ -120,7 +121,7 @@ Type Inference::infer(Binding& binding, MakeFunction& op) {
   infer_body(function, binding.location);
   const int scope = std::exchange(scope_, outer_scope);
   if (may_be_template && has_holes(function) && diagnostics_.error_count() == errors)
-    add_template(binding.var, text, scope, kinds_.contains(&function));
+    add_template(binding.var, std::move(text), scope, kinds_.contains(&function));
   return type;
 }
 

@@ -85,14 +85,11 @@ class Inference {
   void learn(const Binding&);                              // the values of the binding's variable
   enum class Callee : uint8_t { local, global, tensors };  // a local or global function, or a tensor function
   Type call_function(const Type& callee, Call&, Callee kind, const SourceLocation&);
-  void learn_sizes(const Call&, const FunctionType&, bool global, const SourceLocation&,
-                   std::map<std::string, Dim>& sizes);
-  bool pass_argument(Atom& arg, Type param, int index, std::map<std::string, Dim>& sizes, bool global, const Call&,
+  std::map<std::string, Symbol> symbols_of_callee(const Type& callee, Callee) const;
+  void learn_sizes(const Call&, const FunctionType&, const SourceLocation&, std::map<std::string, Dim>& sizes);
+  bool pass_argument(Atom& arg, Type param, int index, std::map<std::string, Dim>& sizes, const Call&,
                      const SourceLocation&);
   Type instantiate(const FunctionType&);
-  bool is_quantified(const std::string& symbol, bool global) const {
-    return global || closure_symbols_.contains(symbol);
-  }
   Type open_holes(const Type&);  // "_" becomes a new hole
   Type open_symbols(const Type&, const std::function<bool(const std::string&)>& quantified);
   Dim fresh_symbol();
@@ -111,6 +108,7 @@ class Inference {
   static bool may_be_template(const Function&);
   bool has_holes(const Function&) const;
   Function copy_of_text(const Function&, const Atom& name, const Atom& copy);
+  void rename_symbols(Function& text);
   void infer_global(const std::string& name);
   void add_template(Atom name, Function text, int scope, bool declared);
   Template* template_of(const Atom&) const;
@@ -161,6 +159,7 @@ class Inference {
   std::map<int, std::vector<int>> waiting_;  // hole to relations
   KnownValues values_;                       // of the variables so far
   std::vector<Binding>* out_ = nullptr;      // bindings of the block that is being inferred
+  std::set<std::string> symbols_of_text_;    // of the module before inference, and those of templates
   std::set<std::string> symbols_;            // dimension symbols introduced so far in the current global function
   std::set<std::string> closure_symbols_;    // symbols that parameters of local functions introduce
   int next_symbol_ = 1;

@@ -1,5 +1,7 @@
 #include "relay/types_in.h"
 
+#include <algorithm>
+
 #include "relay/type_arguments.h"
 
 namespace dlcc::relay {
@@ -48,6 +50,13 @@ void for_each_dim(const Block& block, const std::function<void(const Dim&)>& vis
     if (const RequireSizes* required = std::get_if<RequireSizes>(&b.op))
       for (const Dim& d : required->sizes) visit(d);
     for_each_block(b.op, [&](const Block& inner) { for_each_dim(inner, visit); });
+  }
+}
+
+void for_each_defined_symbol(const Block& block, const std::function<void(const Symbol&)>& visit) {
+  for (const Binding& b : block.bindings) {
+    if (const DefineSizes* sizes = std::get_if<DefineSizes>(&b.op)) std::ranges::for_each(sizes->symbols, visit);
+    for_each_block(b.op, [&](const Block& inner) { for_each_defined_symbol(inner, visit); });
   }
 }
 

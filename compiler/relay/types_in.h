@@ -18,6 +18,9 @@ void for_each_type(Block&, const std::function<void(Type&)>& visit);
 // and required sizes.
 void for_each_dim(const Block&, const std::function<void(const Dim&)>& visit);
 
+// Calls `visit` for every symbol that define_sizes defines in the block, nested functions included.
+void for_each_defined_symbol(const Block&, const std::function<void(const Symbol&)>& visit);
+
 // Replaces symbols by sizes, in types, attributes, definitions and bounds of sizes, and required sizes. A symbol
 // that define_sizes defines must become another symbol.
 void substitute_sizes(Block&, const std::map<std::string, Dim>& sizes);

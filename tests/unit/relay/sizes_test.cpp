@@ -98,4 +98,36 @@ TEST_CASE("each call of a function binds the symbols of the function anew") {
   CHECK(r.results[0].number_at(11) == 2);
 }
 
+TEST_CASE("a function without types has sizes of its own at each use") {
+  Module module = module_of(
+      "def @pair(%x, %y: Tensor[(n), float32]) { (sum(%x) + sum(%y), concatenate((%y, %y))) }\n"
+      "def @main(%a: Tensor[(n, n), float32], %b: Tensor[(m), float32]) { (@pair(%a, %b).0, @pair(1f, %b)) }");
+  CHECK(str(module.functions.at("main").result_type) == "(float32, (float32, Tensor[(2 * m), float32]))");
+  auto r = run(module, {counting({2, 2}), counting({3})});
+  REQUIRE(r.status == Status::ok);
+  CHECK(r.results[0].number_at(0) == 9);
+  CHECK(r.results[1].number_at(0) == 4);
+}
+
+TEST_CASE("a local function binds a parameter of unknown size anew at each call") {
+  Module module = module_of(
+      "def @main(%a: Tensor[(n), float32]) {\n"
+      "  let %f = fn (%x: Tensor[(?), float32]) -> float32 { sum(%x) };\n"
+      "  (%f(%a), %f(concatenate((%a, %a))))\n}");
+  auto r = run(module, {counting({3})});
+  REQUIRE(r.status == Status::ok);
+  CHECK(r.results[1].number_at(0) == 6);
+}
+
+TEST_CASE("the size of a concatenation of many tensors is their sum") {
+  std::string params, operands, sum;
+  for (int k = 100; k < 190; ++k) {
+    params += fmt::format("{}%x{}: Tensor[(s{}), float32]", k > 100 ? ", " : "", k, k);
+    operands += fmt::format("{}%x{}", k > 100 ? ", " : "", k);
+    sum += fmt::format("{}s{}", k > 100 ? " + " : "", k);
+  }
+  Module module = module_of("def @main(" + params + ") { concatenate((" + operands + ")) }");
+  CHECK(str(module.functions.at("main").result_type) == "Tensor[(" + sum + "), float32]");
+}
+
 }  // namespace dlcc::relay
