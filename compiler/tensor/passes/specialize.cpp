@@ -96,12 +96,24 @@ std::optional<ScalarIndex> slice_parameter(TensorFunction& f, size_t param) {
   return ScalarIndex{index, b->shape[static_cast<size_t>(d)], conditional};
 }
 
+// Whether a stage reads the buffer, or has requirements, so that it must run even if no slice is replaced.
+static bool prevents_slice_update(const Stage& s, const Buffer& data) {
+  bool found = s.body || !s.requirements.empty();
+  if (!s.body) for_each_root_expr(s, [&](const Expr& root) { found |= reads(root, data); });
+  return found;
+}
+
 std::optional<SliceUpdate> slice_update(const TensorFunction& f, size_t param) {
-  if (f.stages.size() != 1 || f.results.size() != 1 || f.stages[0].body || f.stages[0].reduction ||
-      !f.stages[0].requirements.empty())
+  if (f.results.size() != 1 || f.stages.back().body || f.stages.back().reduction ||
+      !f.stages.back().requirements.empty())
     return std::nullopt;
-  const Stage& stage = f.stages[0];
+  const Stage& stage = f.stages.back();
   const Buffer &data = f.params[param], &result = f.results[0];
+  // The earlier stages compute the slice.
+  if (std::any_of(f.stages.begin(), f.stages.end() - 1, [&](const Stage& s) {
+        return prevents_slice_update(s, data) || std::ranges::count(s.results, result);
+      }))
+    return std::nullopt;
   const int d = slicing_dimension(result->shape);
   const Select* chosen = as<Select>(stage.values[0]);
   const Binary* test = chosen ? as<Binary>(chosen->condition) : nullptr;
@@ -117,7 +129,7 @@ std::optional<SliceUpdate> slice_update(const TensorFunction& f, size_t param) {
   if ((!axis_first && !structurally_equal(test->b, axis.var)) || !is_scalar(index, f)) return std::nullopt;
 
   SliceUpdate update{f, {index, axis.extent}};
-  Stage& slice = update.slice.stages[0];
+  Stage& slice = update.slice.stages.back();
   slice.axes.erase(slice.axes.begin() + d);
   slice.values = {substitute(chosen->a, {{axis.var, index}})};
   slice.results = update.slice.results = {without_dimension(result, d)};

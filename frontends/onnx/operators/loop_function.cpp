@@ -40,9 +40,10 @@ class LoopFunction {
     const size_t scanned = parts_.initial.size();
     for (const Value& all : std::span(carried_).subspan(scanned))
       parts_.initial.push_back(zeros(n_, all.type.dtype, all.type.shape));
-    if (parts_.count && parts_.count->constant() && parts_.count->constant()->integer_at(0) <= 0) return parts_.initial;
-    Values results = call(define(std::move(body)));
-    if (returns_count_) cut(results, scanned);
+    const bool is_empty = parts_.count && parts_.count->constant() && parts_.count->constant()->integer_at(0) <= 0;
+    Values results = is_empty ? parts_.initial : call(define(std::move(body)));
+    if (returns_count_ && !is_empty) cut(results, scanned);
+    transpose(results, scanned);
     return results;
   }
 
@@ -138,11 +139,34 @@ class LoopFunction {
                            variable_name(parts_.counter)));
       if (n_.failed()) return;
       Shape shape = slice.type.shape;
-      shape.insert(shape.begin() + out.axis, *most);
+      const int64_t axis = axis_of_iterations(out);
+      shape.insert(shape.begin() + axis, *most);
       Value all = parameter("scanned", {shape, slice.type.dtype});
-      Value at = out.reversed ? slice_index(n_, counter_, size_of_axis(n_, all, out.axis), true) : counter_;
+      Value at = out.reversed ? slice_index(n_, counter_, size_of_axis(n_, all, axis), true) : counter_;
       carried_.push_back(all);
-      iteration.carried.push_back(n_.call("dynamic_update_slice", {all, slice, at}, {{"axis", out.axis}}));
+      scanned_axes_.push_back(out.axis);
+      written_axes_.push_back(axis);
+      iteration.carried.push_back(n_.call("dynamic_update_slice", {all, slice, at}, {{"axis", axis}}));
+    }
+  }
+
+  // The axis along which the loop writes the slices of a scan output: its own if the slices are contiguous in memory;
+  // else the outermost axis, and the output is transposed after the loop.
+  static int64_t axis_of_iterations(const ScanOutput& out) {
+    const Shape& slice = out.slice.type.shape;
+    const bool are_contiguous = product(Shape(slice.begin(), slice.begin() + out.axis)) == Dim(1);
+    return are_contiguous ? out.axis : 0;
+  }
+
+  // Moves the axes of the iterations to where the model has them.
+  void transpose(Values& results, size_t scanned) {
+    for (size_t k = 0; k < scanned_axes_.size() && !n_.failed(); ++k) {
+      Value& all = results[scanned + k];
+      if (scanned_axes_[k] == written_axes_[k]) continue;
+      relay::AttrList axes;
+      for (int64_t d = 1; d < all.rank(); ++d) axes.emplace_back(d);
+      axes.insert(axes.begin() + scanned_axes_[k], relay::AttrValue(int64_t{0}));
+      all = n_.call("transpose", {all}, {{"axes", axes}});
     }
   }
 
@@ -241,6 +265,8 @@ class LoopFunction {
   Value counter_;
   std::optional<Value> again_;          // if iterations compute a condition
   Values carried_;                      // scan outputs last
+  std::vector<int64_t> scanned_axes_;   // of scan outputs: the axis of the iterations
+  std::vector<int64_t> written_axes_;   // the same axis within the loop
   bool counts_ = false;                 // whether the counter is needed
   bool returns_count_ = false;          // whether the number of iterations is the last result of the function
   int first_symbol_ = 0;                // of the iteration

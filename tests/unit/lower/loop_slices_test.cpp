@@ -41,6 +41,28 @@ TEST_CASE("one slice of a carried tensor is updated in place, one of another ten
   CHECK(count_of<Invoke>(p) == 2);  // the first state and the next one
 }
 
+TEST_CASE("a slice that several stages compute is updated in place") {
+  Program p = lowered(R"(
+  tensor @update(x: f32[5, 4], data: f32[5, 4], i: i64[]) -> (y: f32[5, 4]) {
+    temp row: f32[4]
+    row[j < 4] = x[i[], j] + 1.0
+      require i[] >= 0 and i[] < 5 : index_out_of_range
+    y[t < 5, j < 4] = t == i[] ? tanh(row[j]) : data[t, j]
+  }
+  def @main(%x: Tensor[(5, 4), float32]) {
+    let %zeros: Tensor[(5, 4), float32] = full(0f, shape=[5, 4], dtype="float32");
+    let %loop = fn (%i: int64, %ys: Tensor[(5, 4), float32]) -> Tensor[(5, 4), float32] {
+      if (less(%i, 5i64)) {
+        let %next: Tensor[(5, 4), float32] = call_tensor(@update, %x, %ys, %i);
+        %loop(%i + 1i64, %next)
+      } else { %ys }
+    };
+    %loop(0i64, %zeros)
+  })");
+  CHECK(count_of<Copy>(p) == 0);
+  CHECK(count_of<Invoke>(p) == 1);  // without the zeros
+}
+
 TEST_CASE("a loop that updates some slices keeps the initial value of the others") {
   lowered(std::string(update_row) + R"(
   def @main(%x: Tensor[(5, 4), float32]) {

@@ -41,6 +41,10 @@ TEST_CASE("Scan reads and writes slices along the axes of its attributes") {
   CHECK(run("") == "(2): 106 215\n(3, 2): 101 204 103 209 106 215");
   CHECK(run(ints("scan_output_axes", {1})) == "(2): 106 215\n(2, 3): 101 103 106 204 209 215");
   CHECK(run(ints("scan_output_axes", {-2})) == "(2): 106 215\n(3, 2): 101 204 103 209 106 215");
+  const std::string text =
+      body(graph_bytes(scan({"2", "3"}, {"2"}, ints("scan_input_axes", {-1}) + ints("scan_output_axes", {1}))));
+  CHECK(text.find("dynamic_update_slice(%scanned, %next, %i)") != std::string::npos);  // slices are contiguous
+  CHECK(text.find("transpose(") > text.find("%results"));
 }
 
 TEST_CASE("Scan with several states, inputs and outputs, and a captured value") {
