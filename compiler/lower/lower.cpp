@@ -13,6 +13,8 @@
 #include "relay/operator.h"
 #include "tensor/passes/expand_math.h"
 #include "tensor/passes/expand_rounding.h"
+#include "tensor/simplify.h"
+#include "tensor/slice_length.h"
 #include "tensor/visit.h"
 
 namespace dlcc::lower {
@@ -294,7 +296,9 @@ Lowerer::Operand Lowerer::define_sizes(const Binding& b, const relay::DefineSize
                          {}, fmt::format("give the largest size that you expect: --bound {}=100", b.var->name));
       throw Unsupported();
     }
-    const Dim most = bound_where_checked(largest_size(program_, bound), state_.checked);
+    const auto length = expression ? tensor::largest_slice_length(tensor::simplify(expression, ranges_)) : std::nullopt;
+    const Dim limited = length ? min(largest_size(program_, bound), Dim(*length)) : largest_size(program_, bound);
+    const Dim most = bound_where_checked(limited, state_.checked);
     const tensor::Var size = add_data_size(x.symbols[k], most);
     const tensor::Range range = ranges_.at(size);  // holds after the checks only
     ranges_.erase(size);

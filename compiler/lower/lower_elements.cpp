@@ -67,6 +67,9 @@ Lowerer::Operand Lowerer::with_elements(Operand result, const TensorCall& call) 
 
 tensor::Var Lowerer::add_input_size(const Symbol& symbol, const tensor::Expr& value, const Dim& most) {
   const std::vector<Symbol> given = entry_symbols(program_);
+  const bool is_bounded = !(most == relay::unknown_dim());
+  const std::vector<Symbol> in_bound = is_bounded ? most.symbols() : std::vector<Symbol>();
+  if (!std::ranges::all_of(in_bound, [&](const Symbol& s) { return std::ranges::count(given, s) > 0; })) return nullptr;
   std::vector<Read> reads;
   for (const tensor::Var& v : tensor::variables_in(value)) {
     if (std::ranges::any_of(given, [&](const Symbol& s) { return scalar_of(s) == v; })) continue;
@@ -88,7 +91,6 @@ tensor::Var Lowerer::add_input_size(const Symbol& symbol, const tensor::Expr& va
     state_.sizes.insert_or_assign(symbol.name, Dim::symbol(own));
   }
   const tensor::Var size = scalar_of(own);
-  const bool is_bounded = !(most == relay::unknown_dim());
   const Dim limit = is_bounded ? min(most, tensor::max_elements) : Dim(tensor::max_elements);
   entry.emplace_back(Compute{size, tensor::expand_rounding(tensor::expand_math(value))});
   const tensor::Expr is_size = tensor::logical_and(tensor::Expr(0) <= size, size <= tensor::Expr(tensor::max_elements));

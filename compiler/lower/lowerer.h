@@ -113,7 +113,7 @@ class Lowerer {
   void add_branch_sizes(std::vector<DataSize>&);
   Symbol own_symbol(const Symbol&);
   // Adds a size that is computed from elements of inputs, at most `most` unless that is "?". Null if the expression
-  // depends on other scalars.
+  // depends on other scalars, or `most` on sizes that are not known before the run.
   tensor::Var add_input_size(const Symbol&, const tensor::Expr& value, const Dim& most);
   Operand define_sizes(const relay::Binding&, const relay::DefineSizes&, const Environment&, Region&);
   void require_in_bounds(const tensor::Expr& size, const Dim& most, Region&);  // in [0, most]

@@ -146,3 +146,19 @@ TEST_CASE("programs with data-dependent sizes give the results of their modules"
   })");
   CHECK(twice.data_sizes.size() == 2);
 }
+
+TEST_CASE("the bound of a slice that begins at a loop's counter is its length") {
+  const Program p = lowered(R"(def @main(%x: Tensor[(100, 4), float32], %count: int64) {
+    let %loop = fn (%i: int64, %s: Tensor[(4), float32]) -> Tensor[(4), float32] {
+      if (less(%i, %count)) {
+        let %begin = expand_dims(%i, axis=0);
+        let %one = full(1i64, shape=[1]);
+        let %rows = strided_slice(%x, %begin, %begin + full(2i64, shape=[1]), %one, axes=[0]);
+        %loop(%i + 1i64, %s + sum(tanh(%rows), axis=[0]))
+      } else { %s }
+    };
+    %loop(0i64, full(0f, shape=[4]))
+  })");
+  REQUIRE(p.data_sizes.size() == 1);
+  CHECK(p.data_sizes[0].most == Dim(2));
+}

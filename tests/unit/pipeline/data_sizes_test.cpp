@@ -322,6 +322,14 @@ TEST_CASE("a concatenation with a part that may have a negative size") {
                 {{dtype::f32, {6, 16}}});
 }
 
+TEST_CASE("a size from an input whose bound is a data-dependent size") {
+  check_engines(R"(def @main(%y: Tensor[(3, 4), float32], %length: Tensor[(1), int64]) {
+    let %found = argwhere(nn.relu(%y));
+    prefix(prefix(%found.0, %found.1), %length)
+  })",
+                {{dtype::f32, {3, 4}}, {dtype::i64, {1}}});
+}
+
 TEST_CASE("a function that only an arm calls refuses sizes at the call") {
   std::string function = "def @f(%x: Tensor[(k, 4), float32]) {\n  let %v0 = nn.softmax(%x);\n";
   for (int k = 1; k < 16; ++k)
