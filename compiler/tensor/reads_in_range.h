@@ -1,4 +1,4 @@
-// Finds loads of a definition that are certainly out of bounds.
+// Finds loads of a definition that are out of bounds for some sizes.
 #pragma once
 
 #include <optional>
@@ -9,8 +9,9 @@
 namespace dlcc::tensor {
 
 // A message about the first load of the stage that is out of bounds: "x[i + 4] reads index 11 of axis 0, which has 8
-// elements". Empty if no load is certainly out of bounds. A load may be in bounds if sizes are symbolic, if an index is
-// not a sum of multiples of axes, or if a select, an `else` or a requirement decides whether the element is read.
+// elements", or for symbolic sizes "b[i] reads index n - 1 of axis 0, which has m elements". Empty if none is found: a
+// load is not tested if an index is not a sum of multiples of axes, if a size is not a sum of symbols, or if a select, an
+// `else` or a requirement decides whether the element is read.
 std::optional<std::string> read_out_of_range(const Stage&);
 
 }  // namespace dlcc::tensor

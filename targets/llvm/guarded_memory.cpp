@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <new>
 
 #include "support/diagnostics.h"
 
@@ -21,7 +22,7 @@ GuardedMemory::~GuardedMemory() {
 size_t GuardedMemory::add(std::string name, int64_t bytes, int64_t alignment) {
   int64_t page = page_bytes(), inner = std::max<int64_t>((bytes + page - 1) / page, 1) * page;
   void* mapping = mmap(nullptr, static_cast<size_t>(inner + 2 * page), PROT_NONE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  DLCC_CHECK(mapping != MAP_FAILED, "no memory for {} bytes", bytes);
+  if (mapping == MAP_FAILED) throw std::bad_alloc();
   auto* base = static_cast<std::byte*>(mapping);
   int failed = mprotect(base + page, static_cast<size_t>(inner), PROT_READ | PROT_WRITE);
   DLCC_CHECK(failed == 0, "mprotect failed");

@@ -62,13 +62,15 @@ FloatMath::ExpReduction FloatMath::reduce_exp_argument(const Expr& x, int sign, 
   return {shifted, sign < 0 ? -r : r};
 }
 
-// The bounds of x that are literals: operands of minima and maxima, the outermost operations of x.
+// The bounds of x that follow from literals and absolute values among its outermost minima, maxima and sums.
 FloatMath::Bounds FloatMath::literal_bounds(const Expr& x) {
   constexpr double infinity = std::numeric_limits<double>::infinity();
   if (const Literal* known = as<Literal>(x)) return {known->number, known->number};
+  if (const Unary* u = as<Unary>(x); u && u->op == UnaryOp::abs) return {0, infinity};
   const Binary* b = as<Binary>(x);
-  if (!b || (b->op != BinaryOp::min && b->op != BinaryOp::max)) return {-infinity, infinity};
+  if (!b || (b->op != BinaryOp::min && b->op != BinaryOp::max && b->op != BinaryOp::add)) return {-infinity, infinity};
   const Bounds p = literal_bounds(b->a), q = literal_bounds(b->b);
+  if (b->op == BinaryOp::add) return {p.low + q.low, p.high + q.high};
   if (b->op == BinaryOp::min) return {std::min(p.low, q.low), std::min(p.high, q.high)};
   return {std::max(p.low, q.low), std::max(p.high, q.high)};
 }
@@ -132,7 +134,8 @@ Expr FloatMath::select_log(const Expr& x, const Expr& finite) const {
   return select(x >= number(0), r, number(nan));
 }
 
-// tanh x is x + x^3 p(x^2) for |x| < 0.625, else 1 - 2 / (e^2x + 1) with the sign of x.
+// tanh x is x + x^3 p(x^2) for |x| < 0.625, else 1 - 2 / (e^2x + 1) with the sign of x. Where e^2x is limited, the
+// result rounds to 1.
 Expr FloatMath::tanh(const Expr& x) const {
   static const std::vector<double> single{-0.333333313, 0.133331984,    -0.0539456606,
                                           0.0216938928, -0.00815900788, 0.00212493003};
@@ -143,7 +146,7 @@ Expr FloatMath::tanh(const Expr& x) const {
                                          -0x1.2b27683d61a79p-19};
   Expr a = absolute(x), z = x * x;
   Expr near = multiply_add(a * z, polynomial(is_double() ? twice : single, z), a);
-  Expr far = number(1) - number(2) / (exp(a + a) + number(1));
+  Expr far = number(1) - number(2) / (exp(min(number(is_double() ? 40 : 20), a + a)) + number(1));
   return with_sign_of(select(a < number(0.625), near, far), x);
 }
 

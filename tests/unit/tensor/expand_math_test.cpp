@@ -111,7 +111,7 @@ TEST_CASE("the fast erf of float32 is within 6 ulp and never beyond 1") {
   }
 }
 
-TEST_CASE("exp of an argument between literals takes one factor, a power of two") {
+TEST_CASE("exp of an argument between known bounds takes one factor, a power of two") {
   const Expr x = make_var("x", dtype::f32);
   auto number = [](double v) { return literal(dtype::f32, v); };
   auto factors = [](const Expr& e) {
@@ -121,6 +121,11 @@ TEST_CASE("exp of an argument between literals takes one factor, a power of two"
   };
   CHECK(factors(max(min(x, number(0)), number(-87))) == 1);
   CHECK(factors(min(number(88), max(x, number(-80)))) == 1);
+  const Expr bounded = max(min(x, number(40)), number(-40));
+  CHECK(factors(bounded + bounded) == 1);
+  CHECK(factors(min(unary(UnaryOp::abs, x), number(88))) == 1);
+  CHECK(factors(bounded + x) == 2);
+  CHECK(factors(bounded + bounded + bounded) == 2);
   CHECK(factors(x) == 2);
   CHECK(factors(min(x, number(0))) == 2);
   CHECK(factors(max(x, number(-87))) == 2);
