@@ -231,7 +231,10 @@ class Resizing {
     const Taps taps = taps_of(axes_[k]);
     const tensor::Point value = taps.last - taps.first < 4 ? few_taps(t, k, taps) : many_taps(t, k, taps, shape);
     auto point = [&](Index i) { return inside_or_extrapolated(value(i), {k}, i); };
-    if (k == last_) return d_.result("result", data_.type(), shape, point);
+    // Integers are truncated as by ONNX Runtime, but rounded with antialiasing, as by the standard's reference, too.
+    const bool rounds = a_.antialias && is_integer(data_.type());
+    auto last_point = [&](Index i) { return rounds ? round_even(point(i)) : point(i); };
+    if (k == last_) return d_.result("result", data_.type(), shape, last_point);
     return d_.compute(fmt::format("axis{}", k), sampling_type(data_.type()), shape, point);
   }
 

@@ -233,7 +233,8 @@ Result subtract(BlockRewriter& r, const Binding&, const Call& call) {
 // ---- batch normalization
 
 // The value itself: x * scale + offset with scale = gamma / sqrt(var + epsilon), offset = beta - mean * scale; computed
-// in float32 for the narrow types, whose precision would be lost in the steps.
+// in float32 for the narrow types, whose precision would be lost in the steps and where x * scale and the offset
+// cancel.
 Result batch_norm_value(BlockRewriter& r, const Call& call) {
   for (size_t i = 1; i < 5; ++i)
     if (!r.is_constant(call.args[i])) return std::nullopt;
@@ -251,12 +252,15 @@ Result batch_norm_value(BlockRewriter& r, const Call& call) {
   Atom scale = r.emit("divide", {attrs.scale ? operand(1) : one, deviation});
   Atom offset = r.emit("negative", {r.emit("multiply", {operand(3), scale})});
   if (attrs.center) offset = r.emit("add", {operand(2), offset});
-  scale = spread(r, cast(scale, data.dtype), axis, rank);
-  offset = spread(r, cast(offset, data.dtype), axis, rank);
-  Result scaled = absorb_scale(r, call.args[0], scale);
-  Atom y = scaled ? *scaled : r.emit("multiply", {call.args[0], scale});
-  Result shifted = absorb_offset(r, y, offset);
-  return shifted ? *shifted : r.emit("add", {y, offset});
+  const Atom narrow_offset = spread(r, cast(offset, data.dtype), axis, rank);
+  if (const Result scaled = absorb_scale(r, call.args[0], spread(r, cast(scale, data.dtype), axis, rank))) {
+    const Result shifted = absorb_offset(r, *scaled, narrow_offset);
+    return shifted ? *shifted : r.emit("add", {*scaled, narrow_offset});
+  }
+  const Atom y = r.emit("multiply", {cast(call.args[0], wide), spread(r, scale, axis, rank)});
+  if (data.dtype != wide) return cast(r.emit("add", {y, spread(r, offset, axis, rank)}), data.dtype);
+  const Result shifted = absorb_offset(r, y, narrow_offset);
+  return shifted ? *shifted : r.emit("add", {y, narrow_offset});
 }
 
 Result project(BlockRewriter& r, const Project& op) {

@@ -107,6 +107,16 @@ TEST_CASE("antialias with scales of a run needs the sizes of the data") {
             .find("antialias needs known sizes along axis 0") != std::string::npos);
 }
 
+TEST_CASE("antialiased integers are rounded") {
+  const std::string graph = value("input", "x", 2, {"4"}) +
+                            "initializer { name: 's' dims: 1 data_type: 7 int64_data: 2 } " +
+                            node("Resize", {"x", "", "", "s"}, {"y"}, text("mode", "linear") + integer("antialias", 1)) +
+                            value("output", "y", 2, {"2"});
+  // 6.375 and 25.625 in float32
+  const Constant x = Constant::of<uint8_t>(dtype::u8, {4}, {0, 10, 21, 33});
+  CHECK(evaluated(graph_bytes(graph, 19), {x}) == "(2): 6 26");
+}
+
 TEST_CASE("Einsum multiplies its inputs two by two") {
   const Constant a = floats({2, 2}, {1, 2, 3, 4}), b = floats({2, 2}, {1, 10, 100, 1000}), v = floats({2}, {1, -1});
   auto y = [](const char* equation, const std::vector<Constant>& args) {
