@@ -11,8 +11,8 @@
 // instance for a tensor of symbolic sizes has symbols of its own, and serves all sizes. Data have no symbols in common
 // with functions: a size in the argument of a data type becomes "?", and is checked where a function takes such a value
 // to be of a known size. Errors are: programs that need endlessly many instances (a function that calls itself at ever
-// larger types); and values of a polymorphic type other than functions of the program (a parameter or a result of type
-// fn [A](A) -> A).
+// larger types); values of a polymorphic type other than functions of the program (a parameter or a result of type
+// fn [A](A) -> A); and data with functions of, or references to, tensors whose sizes are names.
 #include <algorithm>
 #include <deque>
 #include <set>
@@ -345,18 +345,20 @@ class Monomorphizer {
     return map_sizes(type, [&](const Dim& d) { return d.is_constant() && !erases_numbers_ ? d : unknown_dim(); });
   }
 
-  // A function for any size is no function for a number, and cannot be checked as a tensor can.
-  void refuse_functions_of_sizes(const Type& type) {
+  // A function for any size is no function for a number, and a reference to a tensor of any size is none to a tensor of
+  // one size. Neither can be checked as a tensor can.
+  void refuse_invariant_sizes(const Type& type) {
     auto all = [&](const std::vector<Type>& list) {
-      for (const Type& t : list) refuse_functions_of_sizes(t);
+      for (const Type& t : list) refuse_invariant_sizes(t);
     };
     if (const TupleType* t = as<TupleType>(type)) all(t->fields);
     if (const DataType* t = as<DataType>(type)) all(t->args);
-    if (const RefType* t = as<RefType>(type)) refuse_functions_of_sizes(t->value);
-    if (as<FunctionType>(type) && without_sizes(type) != type)
+    const bool is_reference = as<RefType>(type);
+    if ((is_reference || as<FunctionType>(type)) && without_sizes(type) != type)
       refuse(DiagnosticId::unsupported_construct, location_,
-             fmt::format("functions of type {} are in data, whose types have no sizes that are names", str(type)),
-             "give the sizes as numbers");
+             fmt::format("{} of type {} are in data, whose types have no sizes that are names",
+                         is_reference ? "references" : "functions", str(type)),
+             "give the sizes of what is in data as numbers");
   }
 
   static const ConstructorDef* polymorphic_field(const DataTypeDef& def) {
@@ -375,7 +377,7 @@ class Monomorphizer {
       refuse_instance(def);
       return none;
     }
-    for (const Type& argument : args) refuse_functions_of_sizes(argument);
+    for (const Type& argument : args) refuse_invariant_sizes(argument);
     if (const ConstructorDef* c = polymorphic_field(def))
       for (const Type& field : c->fields) check_monomorphic("a field of " + c->name, field);
     if (diagnostics_.has_errors()) return none;
