@@ -153,6 +153,17 @@ TEST_CASE("a Loop whose condition is false after one iteration") {
   const std::string counted = adding_loop("n", "", ends) + value("input", "n", i64, {});
   CHECK(evaluated(graph_bytes(counted), {x, integers({}, {7})}) == "(2): 2 4");
   CHECK(evaluated(graph_bytes(counted), {x, integers({}, {0})}) == "(2): 1 2");
+
+  // A run decides whether the loop begins: the scan output has at most one slice.
+  const std::string begins = value("input", "c", boolean, {});
+  const std::string huge_count = scalar_constant("n", INT64_MAX), count = value("input", "n", i64, {});
+  for (const std::string& graph :
+       {adding_loop("", "c", ends, true) + begins, adding_loop("n", "c", ends, true) + begins + huge_count}) {
+    CHECK(evaluated(graph_bytes(graph), {x, truth(true)}) == "(2): 2 4\n(1, 2): 2 4");
+    CHECK(evaluated(graph_bytes(graph), {x, truth(false)}) == "(2): 1 2\n(0, 2):");
+  }
+  const std::string text = imported(graph_bytes(adding_loop("n", "c", ends, true) + begins + count));
+  CHECK_MESSAGE(text.find(", (?1), (1))") != std::string::npos, text);
 }
 
 TEST_CASE("carried values that the body returns unchanged are captured") {
