@@ -196,6 +196,32 @@ TEST_CASE("a Loop in a Loop captures values of all outer graphs") {
   CHECK(evaluated(graph_bytes(graph), {x}) == "(2): 11 22");
 }
 
+TEST_CASE("a function named Identity changes a carried value") {
+  const std::string negated = node("Identity", {"y"}, {"next"}, "domain: 'f' ");
+  const std::string body =
+      inputs_of_body("y") + negated + value("output", "go", boolean, {}) + value("output", "next", f32, {"2"});
+  const std::string graph = value("input", "x", f32, {"2"}) + scalar_constant("n", 3) +
+                            node("Loop", {"n", "", "x"}, {"last"}, subgraph("body", body)) +
+                            value("output", "last", f32, {"2"});
+  const std::string model =
+      "ir_version: 9 opset_import { version: 17 } opset_import { domain: 'f' version: 1 } "
+      "functions { name: 'Identity' domain: 'f' input: 'a' output: 'b' " +
+      node("Neg", {"a"}, {"b"}) + "} graph { " + graph + "}";
+  CHECK(evaluated(model_bytes(model), {x}) == "(2): -1 -2");
+}
+
+TEST_CASE("a sparse initializer of a body may have the name of a value that is computed from the Loop's output") {
+  const std::string body = inputs_of_body("y") +
+                           "sparse_initializer { values { name: 'w' data_type: 1 dims: 1 float_data: 5 } "
+                           "indices { data_type: 7 dims: 1 int64_data: 1 } dims: 2 } " +
+                           node("Add", {"y", "w"}, {"next"}) + value("output", "go", boolean, {}) +
+                           value("output", "next", f32, {"2"});
+  const std::string graph = value("input", "x", f32, {"2"}) + scalar_constant("n", 2) +
+                            node("Loop", {"n", "", "x"}, {"last"}, subgraph("body", body)) +
+                            node("Neg", {"last"}, {"w"}) + value("output", "w", f32, {"2"});
+  CHECK(evaluated(graph_bytes(graph), {x}) == "(2): -1 -12");
+}
+
 TEST_CASE("names in a body may equal the names of the Loop's outputs") {
   std::string graph = adding_loop("n", "", goes_on) + scalar_constant("n", 1);
   for (size_t at = graph.find("'next'"); at != std::string::npos; at = graph.find("'next'"))
