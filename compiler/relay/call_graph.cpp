@@ -1,7 +1,5 @@
 #include "relay/call_graph.h"
 
-#include <set>
-
 namespace dlcc::relay {
 
 static void collect(const Block& block, std::vector<std::string>& names) {
@@ -53,13 +51,22 @@ std::vector<std::string> callees_first(const std::vector<std::string>& roots, co
   return order;
 }
 
-std::vector<std::string> callees_first(const Module& module) {
-  std::vector<std::string> names;
-  for (const auto& [name, function] : module.functions) names.push_back(name);
-  return callees_first(names, [&](const std::string& name) {
+static std::vector<std::string> callees_first(const Module& module, const std::vector<std::string>& roots) {
+  return callees_first(roots, [&](const std::string& name) {
     auto it = module.functions.find(name);
     return it == module.functions.end() ? std::nullopt : std::optional(globals_in(it->second.body));
   });
+}
+
+std::vector<std::string> callees_first(const Module& module) {
+  std::vector<std::string> names;
+  for (const auto& [name, function] : module.functions) names.push_back(name);
+  return callees_first(module, names);
+}
+
+std::set<std::string> functions_in_use(const Module& module) {
+  const auto names = module.functions.contains("main") ? callees_first(module, {"main"}) : callees_first(module);
+  return {names.begin(), names.end()};
 }
 
 }  // namespace dlcc::relay

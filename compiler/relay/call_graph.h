@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -20,5 +21,8 @@ std::vector<std::string> callees_first(const std::vector<std::string>& roots, co
 
 // The names of all functions of a module in this order.
 std::vector<std::string> callees_first(const Module&);
+
+// The names of the functions that @main reaches; of all functions in a module without @main, which is a library.
+std::set<std::string> functions_in_use(const Module&);
 
 }  // namespace dlcc::relay

@@ -29,7 +29,8 @@ struct Value {
 
   static Value poison();
   static Value of(Constant);
-  const Constant* constant() const { return std::get_if<Constant>(&atom); }
+  // Null for other values, structures among them.
+  const Constant* constant() const { return structure ? nullptr : std::get_if<Constant>(&atom); }
   int rank() const { return static_cast<int>(type.shape.size()); }
 };
 using Values = std::vector<Value>;

@@ -18,6 +18,7 @@ void collect_uses(const schema::NodeProto& node, std::set<std::string>& names) {
     for (const schema::ValueInfoProto& output : graph.output()) used.insert(output.name());
     for (const schema::ValueInfoProto& input : graph.input()) used.erase(input.name());
     for (const schema::TensorProto& initializer : graph.initializer()) used.erase(initializer.name());
+    for (const schema::SparseTensorProto& t : graph.sparse_initializer()) used.erase(t.values().name());
     for (const schema::NodeProto& inner : graph.node())
       for (const std::string& own : inner.output()) used.erase(own);
     names.merge(used);

@@ -184,9 +184,10 @@ Value* KernelEmitter::load_sub_byte(const Memory& memory, DType type, const Line
                                     Value* otherwise) {
   Value* index = scalar_of(offset);
   Value* any = mask && is_vector(mask) ? b_.CreateOrReduce(mask) : mask;
-  if (any) index = b_.CreateSelect(any, index, b_.getInt64(0));
   const SubByteAddress at = sub_byte_address(memory, type, index);
-  Value* byte = b_.CreateAlignedLoad(b_.getInt8Ty(), at.byte, llvm::Align(1));
+  const llvm::Align alignment(1);
+  Value* from = any ? b_.CreateSelect(any, at.byte, safe_element(nullptr, dtype::u8, false, alignment)) : at.byte;
+  Value* byte = b_.CreateAlignedLoad(b_.getInt8Ty(), from, alignment);
   Value* unused = b_.getInt8(static_cast<uint8_t>(8 - bits(type)));
   Value* top = b_.CreateShl(byte, b_.CreateSub(unused, at.shift));
   Value* value = is_signed(type) ? b_.CreateAShr(top, unused) : b_.CreateLShr(top, unused);

@@ -377,10 +377,23 @@ class MatchCompiler {
     Block block = writer.block(tree);
     const Var* result = std::get_if<Var>(&block.result);
     if (!block.bindings.empty() && result && *result == block.bindings.back().var)
-      block.bindings.back().var = binding.var;  // its only use is the result
+      rename(block.bindings.back(), binding.var);
     else
       block.bindings.push_back({binding.var, Alias{std::move(block.result)}, binding.location});
     std::ranges::move(block.bindings, std::back_inserter(out));
+  }
+
+  // Gives a binding that nothing after it uses another variable. A function may use its own variable.
+  static void rename(Binding& binding, const Var& var) {
+    if (auto* made = std::get_if<MakeFunction>(&binding.op)) {
+      Block& body = made->function->body;
+      if (var->name.empty() && Uses(body)[binding.var] > 0)
+        var->name = binding.var->name;  // graph bindings do not recur
+      Replacements renamed;
+      renamed.add(binding.var, var);
+      renamed.apply(body);
+    }
+    binding.var = var;
   }
 
   Module& module_;

@@ -21,8 +21,9 @@
 // the pass no operation makes a function and no type has a function in it. Captured variables are immutable, so that
 // copies of them are not seen; making a function has no effect; the order of effects stays. Data have no symbols in
 // common with functions: a size in a captured value's type is checked where the function is applied. A size that a
-// function uses is brought by a value that has it. Without values of a type of functions, applying one cannot happen:
-// such a function calls itself.
+// function uses is brought by a value that has it. A function that is a value and captures a reference to a tensor of
+// symbolic sizes is an error: references have one type. Without values of a type of functions, applying one cannot
+// happen: such a function calls itself.
 #include <algorithm>
 #include <set>
 
@@ -108,7 +109,7 @@ class FreeVariables {
 
 class Converter {
  public:
-  explicit Converter(Module& module) : module_(module), types_(module) {}
+  Converter(Module& module, Diagnostics& diagnostics) : module_(module), diagnostics_(diagnostics), types_(module) {}
 
   void run() {
     for (const auto& [name, f] : module_.functions) find_values(f.body, values_);
@@ -185,6 +186,7 @@ class Converter {
     Known self{unused_name(stem, module_.functions), captured_by(f, b.var), ""};
     module_.functions[self.global];
     if (values_.contains(b.var->id)) {
+      refuse_references(b, self.captured);
       self.constructor = types_.add_constructor(b.var->type, self.global, self.captured);
       out.push_back(value_of(self, b.var, b.location));
     }
@@ -211,6 +213,19 @@ class Converter {
     function(f, self.global, std::move(known));
     module_.functions[self.global] = std::move(f);
     context_.known.insert_or_assign(b.var->id, std::move(self));
+  }
+
+  // A tensor's sizes are checked when it is taken out of data. A reference has one type.
+  void refuse_references(const Binding& b, const std::vector<Var>& captured) {
+    auto check = [&](const std::string& what, const Type& type) {
+      if (types_.has_sized_reference(type))
+        diagnostics_.error(
+            DiagnosticId::unsupported_construct, b.location,
+            fmt::format("{} of type {}: data in place of functions have no sizes that are names", what, str(type)), {},
+            "give the sizes of tensors in references as numbers");
+    };
+    check("a function", b.var->type);
+    for (const Var& v : captured) check(fmt::format("a function captures %{}", v->name), v->type);
   }
 
   static Binding value_of(const Known& known, const Var& var, const SourceLocation& location) {
@@ -301,6 +316,7 @@ class Converter {
   }
 
   Module& module_;
+  Diagnostics& diagnostics_;
   FunctionTypes types_;
   std::set<int> values_;  // variables that are used as values
   Context context_;
@@ -317,8 +333,8 @@ Module convert_closures(Module module, PassContext& context) {
     return module;
   }
   module = eta_expand(std::move(module), context);
-  Converter(module).run();
-  infer_again(module, context);
+  Converter(module, diagnostics).run();
+  if (!diagnostics.has_errors()) infer_again(module, context);
   return module;
 }
 

@@ -1,7 +1,6 @@
 // Removes operations whose values are not used, where their effects allow it, and then functions that are not
 // reachable. Blocks are walked backward, so that operations that only dead ones use are dead, too.
 #include <algorithm>
-#include <iterator>
 #include <set>
 
 #include "relay/call_graph.h"
@@ -57,20 +56,10 @@ void collect_tensor_functions(const Block& block, std::set<std::string>& names) 
   }
 }
 
-// Keeps the functions that @main reaches; a module without @main is a library and keeps its functions.
 void remove_unreachable(Module& module) {
-  std::vector<std::string> pending;
-  for (const auto& [name, f] : module.functions)
-    if (name == "main" || !module.functions.contains("main")) pending.push_back(name);
-  std::set<std::string> reached, tensor_functions;
-  while (!pending.empty()) {
-    std::string name = std::move(pending.back());
-    pending.pop_back();
-    if (!reached.insert(name).second) continue;
-    const Block& body = module.functions.at(name).body;
-    std::ranges::copy(globals_in(body), std::back_inserter(pending));
-    collect_tensor_functions(body, tensor_functions);
-  }
+  const std::set<std::string> reached = functions_in_use(module);
+  std::set<std::string> tensor_functions;
+  for (const std::string& name : reached) collect_tensor_functions(module.functions.at(name).body, tensor_functions);
   std::erase_if(module.functions, [&](const auto& entry) { return !reached.contains(entry.first); });
   std::erase_if(module.tensor_functions, [&](const auto& entry) { return !tensor_functions.contains(entry.first); });
 }

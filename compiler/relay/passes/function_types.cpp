@@ -38,6 +38,15 @@ Type FunctionTypes::convert(const Type& type) {
   return as<FunctionType>(type) ? data_type(entry(type).name, {}) : type;
 }
 
+bool FunctionTypes::has_sized_reference(const Type& type) const {
+  auto any = [&](const std::vector<Type>& list) {
+    return std::ranges::any_of(list, [&](const Type& t) { return has_sized_reference(t); });
+  };
+  if (const TupleType* t = as<TupleType>(type)) return any(t->fields);
+  if (const FunctionType* t = as<FunctionType>(type)) return any(t->params) || has_sized_reference(t->result);
+  return as<RefType>(type) && without_sizes(type) != type;
+}
+
 std::string FunctionTypes::add_constructor(const Type& type, const std::string& function,
                                            const std::vector<Var>& captured) {
   ConstructorDef c{unused_name(function, constructors_), {}};

@@ -19,6 +19,9 @@ class FunctionTypes {
   // The type with data types in place of functions.
   Type convert(const Type&);
 
+  // Whether the type has a reference to a tensor whose sizes data do not have: such a reference cannot be in data.
+  bool has_sized_reference(const Type&) const;
+
   // A constructor for the values of a function whose captured variables have these types.
   std::string add_constructor(const Type&, const std::string& function, const std::vector<Var>& captured);
 

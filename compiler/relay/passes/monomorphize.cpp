@@ -7,16 +7,17 @@
 //                                                   def @id_1(%x: List) -> List { %x }
 //
 // Contract: globals and constructors are eta-expanded first. The first instance keeps the name, others have a number.
-// A call's types decide its instance; a type that nothing decides is (). Functions that are not generic stay, generic
-// ones that nothing uses go. An instance for a tensor of symbolic sizes has symbols of its own, and serves all sizes.
-// Data have no symbols in common with functions: a size in the argument of a data type becomes "?", and is checked
-// where a function takes such a value to be of a known size. Programs that need endlessly many instances (a function
-// that calls itself at ever larger types), and values of a polymorphic type other than functions of the program (a
-// parameter of type fn [A](A) -> A), are errors.
+// A call's types decide its instance; a type that nothing decides is (). Functions that @main does not reach go. An
+// instance for a tensor of symbolic sizes has symbols of its own, and serves all sizes. Data have no symbols in common
+// with functions: a size in the argument of a data type becomes "?", and is checked where a function takes such a value
+// to be of a known size. Errors are: programs that need endlessly many instances (a function that calls itself at ever
+// larger types); values of a polymorphic type other than functions of the program (a parameter or a result of type
+// fn [A](A) -> A); and data with functions of, or references to, tensors whose sizes are names.
 #include <algorithm>
 #include <deque>
 #include <set>
 
+#include "relay/call_graph.h"
 #include "relay/passes/passes.h"
 #include "relay/passes/retype.h"
 #include "relay/type_arguments.h"
@@ -28,12 +29,12 @@ namespace {
 
 constexpr size_t most_instances = 1000;  // of one function or data type
 
-// Whether a type is one of endlessly many that grow.
+// Whether the type is larger than the language allows: endlessly many types grow beyond that.
+bool is_too_large(const Type& type) {
+  return type && (type->size > type_limits::size || type->depth > type_limits::depth);
+}
 bool is_too_large(const TypeArguments& arguments) {
-  return std::ranges::any_of(arguments, [](const auto& argument) {
-    const TypeNode& type = *argument.second;
-    return type.size > type_limits::size / 16 || type.depth > type_limits::depth / 16;
-  });
+  return std::ranges::any_of(arguments, [](const auto& argument) { return is_too_large(argument.second); });
 }
 
 std::string text_of(const std::vector<TypeVariable>& params, const TypeArguments& arguments) {
@@ -106,12 +107,13 @@ class Monomorphizer {
 
   void run() {
     for (const auto& [name, def] : module_.data_types)
-      if (def.params.empty()) instance_of(def, {});
+      if (def.params.empty() && !polymorphic_field(def)) instance_of(def, {});
+    const std::set<std::string> used = functions_in_use(module_);
     for (const auto& [name, f] : module_.functions)
-      if (f.type_params.empty() && !diagnostics_.has_errors()) build(f, {}, name);
+      if (f.type_params.empty() && used.contains(name) && !diagnostics_.has_errors()) build(name, {}, name);
     check_main();
     for (; !pending_.empty() && !diagnostics_.has_errors(); pending_.pop_front())
-      build(module_.functions.at(pending_.front().name), pending_.front().arguments, pending_.front().instance);
+      build(pending_.front().name, pending_.front().arguments, pending_.front().instance);
     if (diagnostics_.has_errors()) return;
     module_.functions = std::move(functions_);
     module_.data_types = std::move(data_types_);
@@ -155,15 +157,36 @@ class Monomorphizer {
              "give its parameters types without variables");
   }
 
-  void build(const Function& definition, const TypeArguments& arguments, const std::string& instance) {
-    std::map<int, Atom> renamed;
-    Function f = copy_function(module_, definition, renamed);
-    f.type_params.clear();
-    location_ = f.location;
-    for_each_type(f, [&](Type& type) { type = with_arguments(type, arguments); });
+  void build(const std::string& name, const TypeArguments& arguments, const std::string& instance) {
+    const Function& definition = module_.functions.at(name);
+    location_ = definition.location;
+    Function f = instance_of(definition, arguments, "@" + name);
+    if (diagnostics_.has_errors()) return;
     block(f.body);
+    location_ = definition.location;
     for_each_type(f, [&](Type& type) { type = instance_of(type); });
     functions_.emplace(instance, std::move(f));
+  }
+
+  // A copy of the function with types for its variables.
+  Function instance_of(const Function& generic, const TypeArguments& arguments, const std::string& name) {
+    std::map<int, Atom> renamed;
+    Function f = copy_function(module_, generic, renamed);
+    f.type_params.clear();
+    bool too_large = false;
+    for_each_type(f, [&](Type& type) {
+      type = with_arguments(type, arguments);
+      too_large |= is_too_large(type);
+    });
+    if (too_large) refuse_instance(name);
+    for (const Var& p : f.params) check_monomorphic(p);
+    check_monomorphic("the result of " + name, f.result_type);
+    return f;
+  }
+
+  void refuse_instance(const std::string& name) {
+    refuse(DiagnosticId::too_large, location_, name + " is used at too many types, or at one that is too large",
+           "a function that calls itself at another type needs an instance for each call");
   }
 
   // The types at which a call uses a generic function. Sizes that are not numbers are symbols of the instance.
@@ -188,8 +211,7 @@ class Monomorphizer {
   std::string instance_of(const std::string& name, const FunctionType& type, TypeArguments arguments) {
     auto& instances = function_instances_[name];
     if (is_too_large(arguments) || instances.size() >= most_instances) {
-      refuse(DiagnosticId::too_large, location_, fmt::format("@{} is used at too many types", name),
-             "a function that calls itself at another type needs an instance for each call");
+      refuse_instance("@" + name);
       return name;
     }
     auto [it, added] = instances.emplace(text_of(type.type_params, arguments), "");
@@ -210,10 +232,8 @@ class Monomorphizer {
              "make it a function of the module: def @...");
     if (diagnostics_.has_errors()) return var;
     local.is_being_built = true;
-    std::map<int, Atom> renamed;
-    Function f = copy_function(module_, generic, renamed);
-    f.type_params.clear();
-    for_each_type(f, [&](Type& type) { type = with_arguments(type, arguments); });
+    Function f = instance_of(generic, arguments, "%" + local.definition.var->name);
+    if (diagnostics_.has_errors()) return var;
     std::vector<Type> params;
     for (const Var& p : f.params) params.push_back(p->type);
     var->type = function_type(std::move(params), f.result_type);
@@ -244,7 +264,7 @@ class Monomorphizer {
 
   void operation(Binding& b) {
     location_ = b.location;
-    if (is_polymorphic(b.var->type)) refuse_polymorphic(b.var);
+    check_monomorphic(b.var);
     if (Call* call = std::get_if<Call>(&b.op)) this->call(*call, b.var->type);
     if (Match* match = std::get_if<Match>(&b.op))
       for (Clause& c : match->clauses) {
@@ -253,15 +273,20 @@ class Monomorphizer {
         c.body->bindings.insert(c.body->bindings.begin(), casts.begin(), casts.end());
       }
     if (const MakeFunction* made = std::get_if<MakeFunction>(&b.op))
-      for (const Var& p : made->function->params)
-        if (is_polymorphic(p->type)) refuse_polymorphic(p);
+      for (const Var& p : made->function->params) check_monomorphic(p);
     for_each_block(b.op, [&](Block& inner) { block(inner); });
   }
 
-  void refuse_polymorphic(const Var& var) {
-    refuse(DiagnosticId::unsupported_construct, location_,
-           fmt::format("%{} has the polymorphic type {}, for which there are no instances", var->name, str(var->type)),
-           "call a generic function by its name");
+  // Generic functions are only called, so that no variable, result or field needs a polymorphic type.
+  void check_monomorphic(const Var& var) {
+    check_monomorphic(var->name.empty() ? "a value" : "%" + var->name, var->type);
+  }
+
+  void check_monomorphic(const std::string& what, const Type& type) {
+    if (is_polymorphic(type))
+      refuse(DiagnosticId::unsupported_construct, location_,
+             fmt::format("{} has the polymorphic type {}, for which there are no instances", what, str(type)),
+             "call a generic function by its name");
   }
 
   void call(Call& call, const Type& result) {
@@ -309,7 +334,9 @@ class Monomorphizer {
 
   std::string constructor_of(const std::string& name, const Type& type) {
     const DataType& data = *as<DataType>(type);
-    return instance_of(module_.data_types.at(data.name), data.args).constructors.at(name);
+    const auto& constructors = instance_of(module_.data_types.at(data.name), data.args).constructors;
+    const auto instance = constructors.find(name);
+    return instance == constructors.end() ? name : instance->second;  // there is none after an error
   }
 
   // The type as an argument of a data type, with "?" for symbolic sizes. Where the module has data types over symbols,
@@ -318,30 +345,42 @@ class Monomorphizer {
     return map_sizes(type, [&](const Dim& d) { return d.is_constant() && !erases_numbers_ ? d : unknown_dim(); });
   }
 
-  // A function for any size is no function for a number, and cannot be checked as a tensor can.
-  void refuse_functions_of_sizes(const Type& type) {
+  // A function for any size is no function for a number, and a reference to a tensor of any size is none to a tensor of
+  // one size. Neither can be checked as a tensor can.
+  void refuse_invariant_sizes(const Type& type) {
     auto all = [&](const std::vector<Type>& list) {
-      for (const Type& t : list) refuse_functions_of_sizes(t);
+      for (const Type& t : list) refuse_invariant_sizes(t);
     };
     if (const TupleType* t = as<TupleType>(type)) all(t->fields);
     if (const DataType* t = as<DataType>(type)) all(t->args);
-    if (const RefType* t = as<RefType>(type)) refuse_functions_of_sizes(t->value);
-    if (as<FunctionType>(type) && without_sizes(type) != type)
+    const bool is_reference = as<RefType>(type);
+    if ((is_reference || as<FunctionType>(type)) && without_sizes(type) != type)
       refuse(DiagnosticId::unsupported_construct, location_,
-             fmt::format("functions of type {} are in data, whose types have no sizes that are names", str(type)),
-             "give the sizes as numbers");
+             fmt::format("{} of type {} are in data, whose types have no sizes that are names",
+                         is_reference ? "references" : "functions", str(type)),
+             "give the sizes of what is in data as numbers");
   }
 
+  static const ConstructorDef* polymorphic_field(const DataTypeDef& def) {
+    for (const ConstructorDef& c : def.constructors)
+      if (std::ranges::any_of(c.fields, is_polymorphic)) return &c;
+    return nullptr;
+  }
+
+  // Without constructors if there is no instance, which is an error.
   const DataInstance& instance_of(const DataTypeDef& def, const std::vector<Type>& args) {
-    for (const Type& argument : args) refuse_functions_of_sizes(argument);
+    static const DataInstance none{};
     TypeArguments arguments;
     for (size_t k = 0; k < def.params.size(); ++k) arguments[def.params[k].id] = without_sizes(args[k]);
     auto& instances = data_instances_[def.name];
     if (is_too_large(arguments) || instances.size() >= most_instances) {
-      refuse(DiagnosticId::too_large, location_, fmt::format("{} is used at too many types", def.name),
-             "a type that contains itself at another type needs an instance for each level");
-      return instances.begin()->second;
+      refuse_instance(def);
+      return none;
     }
+    for (const Type& argument : args) refuse_invariant_sizes(argument);
+    if (const ConstructorDef* c = polymorphic_field(def))
+      for (const Type& field : c->fields) check_monomorphic("a field of " + c->name, field);
+    if (diagnostics_.has_errors()) return none;
     auto [it, added] = instances.emplace(text_of(def.params, arguments), DataInstance{});
     DataInstance& instance = it->second;
     if (!added) return instance;
@@ -350,11 +389,20 @@ class Monomorphizer {
     DataTypeDef copy{instance.name, {}, {}, def.is_extern};
     for (const ConstructorDef& c : def.constructors) {
       ConstructorDef fields{instance.constructors.at(c.name), {}};
-      for (const Type& field : c.fields) fields.fields.push_back(instance_of(with_arguments(field, arguments)));
+      for (const Type& field : c.fields) {
+        const Type type = with_arguments(field, arguments);
+        if (is_too_large(type)) refuse_instance(def);
+        fields.fields.push_back(instance_of(type));
+      }
       copy.constructors.push_back(std::move(fields));
     }
     data_types_.emplace(instance.name, std::move(copy));
     return instance;
+  }
+
+  void refuse_instance(const DataTypeDef& def) {
+    refuse(DiagnosticId::too_large, location_, def.name + " is used at too many types, or at one that is too large",
+           "a type that contains itself at another type needs an instance for each level");
   }
 
   std::vector<Type> instances_of(const std::vector<Type>& list) {

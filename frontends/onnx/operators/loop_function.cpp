@@ -100,7 +100,8 @@ class LoopFunction {
       limit_iterations(*out.declared_length);
       return out.declared_length;
     }
-    if (!parts_.count || !is_limit) return std::nullopt;
+    const bool is_bounded = at_most_once_ || parts_.limit || (parts_.count && is_limit);
+    if (returns_count_ || !is_bounded) return std::nullopt;
     if (!length_of_count_) length_of_count_ = builder_.new_size();
     return length_of_count_;
   }
@@ -180,7 +181,8 @@ class LoopFunction {
   // Defines the size of the scan outputs: the trip count, which is known before the loop.
   void define_length() {
     const Value count = n_.call("maximum", {*parts_.count, integer_scalar(0)});
-    define_size(n_, count, *length_of_count_, relay::unknown_dim(), bounded_name());
+    const Dim limit = parts_.limit ? Dim(parts_.limit->most) : relay::unknown_dim();
+    define_size(n_, count, *length_of_count_, at_most_once_ ? Dim(1) : limit, bounded_name());
   }
 
   // Cuts the scan outputs to the slices that the iterations have written. The last result is the number of slices.

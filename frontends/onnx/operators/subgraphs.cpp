@@ -16,7 +16,8 @@ bool passes_on(const schema::GraphProto& graph, const std::string& input, std::s
   for (int k = graph.node_size(); k-- > 0;) {
     const schema::NodeProto& node = graph.node(k);
     if (node.output_size() == 0 || node.output(0) != output) continue;
-    if (node.op_type() != "Identity" || node.input_size() != 1) return false;
+    const bool is_identity = node.op_type() == "Identity" && canonical_domain(node.domain()).empty();
+    if (!is_identity || node.input_size() != 1) return false;
     output = node.input(0);
   }
   return output == input;

@@ -83,6 +83,21 @@ TEST_CASE("functions whose operands determine sizes and functions with random nu
   CHECK(count(random, "stream=1") == 1);
 }
 
+TEST_CASE("functions of sequences and optionals are inlined") {
+  const std::string first = "initializer { name: 'first' data_type: 7 int64_data: 0 } ";
+  const std::string lists = first + node("Relu", {"x"}, {"z"}) + node("SequenceConstruct", {"x"}, {"a"}) +
+                            node("SequenceConstruct", {"z", "x"}, {"b"}) + call({"a", "first"}, "m") +
+                            call({"b", "first"}, "n") + node("Add", {"m", "n"}, {"y"});
+  const std::string elements = import(function(node("SequenceAt", {"a", "s"}, {"t1"})), lists);
+  CHECK(functions_in(elements) == 0);
+  CHECK(count(elements, "nn.softmax(%x") == 1);
+  CHECK(count(elements, "nn.softmax(%z") == 1);
+  const std::string optionals = node("Relu", {"x"}, {"z"}) + node("Optional", {"x"}, {"a"}) +
+                                node("Optional", {"z"}, {"b"}) + call({"a"}, "m") + call({"b"}, "n") +
+                                node("Add", {"m", "n"}, {"y"});
+  CHECK(functions_in(import(function(node("OptionalGetElement", {"a"}, {"t1"})), optionals)) == 0);
+}
+
 TEST_CASE("a problem in a function is reported once") {
   const std::string errors = import(function(node("Conv", {"a"}, {"t1"})), twice);
   CHECK(count(errors, "error[") == 1);

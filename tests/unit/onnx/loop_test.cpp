@@ -153,6 +153,17 @@ TEST_CASE("a Loop whose condition is false after one iteration") {
   const std::string counted = adding_loop("n", "", ends) + value("input", "n", i64, {});
   CHECK(evaluated(graph_bytes(counted), {x, integers({}, {7})}) == "(2): 2 4");
   CHECK(evaluated(graph_bytes(counted), {x, integers({}, {0})}) == "(2): 1 2");
+
+  // A run decides whether the loop begins: the scan output has at most one slice.
+  const std::string begins = value("input", "c", boolean, {});
+  const std::string huge_count = scalar_constant("n", INT64_MAX), count = value("input", "n", i64, {});
+  for (const std::string& graph :
+       {adding_loop("", "c", ends, true) + begins, adding_loop("n", "c", ends, true) + begins + huge_count}) {
+    CHECK(evaluated(graph_bytes(graph), {x, truth(true)}) == "(2): 2 4\n(1, 2): 2 4");
+    CHECK(evaluated(graph_bytes(graph), {x, truth(false)}) == "(2): 1 2\n(0, 2):");
+  }
+  const std::string text = imported(graph_bytes(adding_loop("n", "c", ends, true) + begins + count));
+  CHECK_MESSAGE(text.find(", (?1), (1))") != std::string::npos, text);
 }
 
 TEST_CASE("carried values that the body returns unchanged are captured") {
@@ -183,6 +194,32 @@ TEST_CASE("a Loop in a Loop captures values of all outer graphs") {
                             value("output", "last", f32, {"2"});
   // y: 1, after no inner iteration 1, after one 1 + 1 + 1 = 3, after two 3 + 2 * (3 + 1) = 11.
   CHECK(evaluated(graph_bytes(graph), {x}) == "(2): 11 22");
+}
+
+TEST_CASE("a function named Identity changes a carried value") {
+  const std::string negated = node("Identity", {"y"}, {"next"}, "domain: 'f' ");
+  const std::string body =
+      inputs_of_body("y") + negated + value("output", "go", boolean, {}) + value("output", "next", f32, {"2"});
+  const std::string graph = value("input", "x", f32, {"2"}) + scalar_constant("n", 3) +
+                            node("Loop", {"n", "", "x"}, {"last"}, subgraph("body", body)) +
+                            value("output", "last", f32, {"2"});
+  const std::string model =
+      "ir_version: 9 opset_import { version: 17 } opset_import { domain: 'f' version: 1 } "
+      "functions { name: 'Identity' domain: 'f' input: 'a' output: 'b' " +
+      node("Neg", {"a"}, {"b"}) + "} graph { " + graph + "}";
+  CHECK(evaluated(model_bytes(model), {x}) == "(2): -1 -2");
+}
+
+TEST_CASE("a sparse initializer of a body may have the name of a value that is computed from the Loop's output") {
+  const std::string body = inputs_of_body("y") +
+                           "sparse_initializer { values { name: 'w' data_type: 1 dims: 1 float_data: 5 } "
+                           "indices { data_type: 7 dims: 1 int64_data: 1 } dims: 2 } " +
+                           node("Add", {"y", "w"}, {"next"}) + value("output", "go", boolean, {}) +
+                           value("output", "next", f32, {"2"});
+  const std::string graph = value("input", "x", f32, {"2"}) + scalar_constant("n", 2) +
+                            node("Loop", {"n", "", "x"}, {"last"}, subgraph("body", body)) +
+                            node("Neg", {"last"}, {"w"}) + value("output", "w", f32, {"2"});
+  CHECK(evaluated(graph_bytes(graph), {x}) == "(2): -1 -12");
 }
 
 TEST_CASE("names in a body may equal the names of the Loop's outputs") {

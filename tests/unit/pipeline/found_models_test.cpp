@@ -35,6 +35,13 @@ TEST_CASE("slices of an empty tensor are empty, wherever they begin") {
       {{dtype::f32, {4, 0, 3}}});
 }
 
+TEST_CASE("a padded tensor of 4-bit elements may be empty") {
+  check_engines_agree(
+      "%x: Tensor[(n - 1), int4], %y: Tensor[(n), float32]) {\n"
+      "  (cast(nn.pad(cast(%x, dtype=\"int8\"), 7, pad_width=[[0, 3]]), dtype=\"int32\"), %y + 1f)\n}\n",
+      {{DType::int4_, {0}}, {dtype::f32, {1}}});
+}
+
 TEST_CASE("an empty tensor with a symbolic size is not folded to a constant") {
   check_engines_agree("%x: Tensor[(n, 4), float32]) { (full(1f, shape=[0, n, 4], dtype=\"float32\"), abs(%x)) }\n",
                       {{dtype::f32, {5, 4}}});
