@@ -232,14 +232,15 @@ void Lowerer::find_counter(const relay::Function& f, const relay::TailRecursion&
   }
 }
 
-// The largest value is limit - 1 in the body, and the limit after the loop.
+// The largest value is limit - 1 in the body, and the limit after the loop. No loop runs 2^62 times.
 void Lowerer::bound_counters(const Loop& loop, int64_t distance) {
   for (const Loop::Carried& c : loop.carried) {
     auto known = ranges_.find(c.var);
     auto limit = upper_limit(loop, c.var);
     if (known == ranges_.end() || !limit) continue;
     const auto range = tensor::range_of(*limit, ranges_);
-    known->second.high = range ? std::max(range->high - distance, known->second.low) : INT64_MAX - distance;
+    const int64_t low = known->second.low, reached = low <= tensor::max_elements ? INT64_MAX / 2 : INT64_MAX;
+    known->second.high = range ? std::clamp(range->high - distance, low, reached) : reached - distance;
   }
 }
 
