@@ -82,6 +82,30 @@ TEST_CASE("DepthToSpace and SpaceToDepth move blocks of pixels") {
   CHECK(result_of("DepthToSpace", {two}, integer("blocksize", 2)) == "(1, 2, 2, 2): 0 2 4 6 1 3 5 7");
 }
 
+TEST_CASE("SpaceToDepth of operator set 28 has the pixels of a block before or after the channels") {
+  const Constant two = floats({1, 2, 2, 2}, {0, 1, 2, 3, 4, 5, 6, 7});
+  auto y = [&](const std::string& mode) {
+    return result_of("SpaceToDepth", {two}, integer("blocksize", 2) + mode, 1, "", {}, 28);
+  };
+  CHECK(y("") == "(1, 8, 1, 1): 0 4 1 5 2 6 3 7");
+  CHECK(y(text("mode", "DCR")) == "(1, 8, 1, 1): 0 4 1 5 2 6 3 7");
+  CHECK(y(text("mode", "CRD")) == "(1, 8, 1, 1): 0 1 2 3 4 5 6 7");
+}
+
+TEST_CASE("BatchNormalization of a list normalizes one channel") {
+  const Constant x = floats({3}, {1, 2, 3}), scale = floats({1}, {2}), shift = floats({1}, {1}),
+                 mean = floats({1}, {0.5}), variance = floats({1}, {4});
+  const std::vector<Constant> args = {x, scale, shift, mean, variance};
+  CHECK(result_of("BatchNormalization", args) == "(3): 1.5 2.5 3.5");
+  CHECK(result_of("BatchNormalization", args, integer("training_mode", 1), 3) ==
+        "(3): -1.449 1 3.449\n(1): 0.65\n(1): 3.667");
+}
+
+TEST_CASE("Unique of no elements has empty results") {
+  CHECK(result_of("Unique", {floats({0}, {})}, "", 4) == "(0):\n(0):\n(0):\n(0):");
+  CHECK(result_of("Unique", {floats({2, 0}, {})}, integer("axis", 1), 2) == "(2, 0):\n(0):");
+}
+
 TEST_CASE("CenterCropPad crops and pads at both ends") {
   const std::string sizes = "initializer { name: 's' data_type: 7 dims: 2 int64_data: [3, 2] } ";
   CHECK(result_of("CenterCropPad", {floats({1, 5}, {1, 2, 3, 4, 5})}, "", 1, sizes, {"s"}) == "(3, 2): 0 0 2 3 0 0");
