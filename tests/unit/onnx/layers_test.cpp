@@ -1,5 +1,6 @@
 // Results of operators that the importer composes of several Relay operators.
 #include "evaluated.h"
+#include "support/float_formats.h"
 
 using namespace dlcc;
 using namespace dlcc::frontends::onnx;
@@ -104,6 +105,33 @@ TEST_CASE("BatchNormalization of a list normalizes one channel") {
 TEST_CASE("Unique of no elements has empty results") {
   CHECK(result_of("Unique", {floats({0}, {})}, "", 4) == "(0):\n(0):\n(0):\n(0):");
   CHECK(result_of("Unique", {floats({2, 0}, {})}, integer("axis", 1), 2) == "(2, 0):\n(0):");
+}
+
+TEST_CASE("Pow does not round a wider exponent to the type of the base") {
+  auto half = [](float v) { return Constant::of<uint16_t>(dtype::f16, {1}, {float_to_half(v)}); };
+  const Constant brain = Constant::of<uint16_t>(dtype::bf16, {1}, {float_to_bfloat16(-1)});
+  auto real = [](double v) { return Constant::of<double>(dtype::f64, {1}, {v}); };
+  CHECK(result_of("Pow", {half(-1), floats({1}, {2049})}) == "(1): -1");
+  CHECK(result_of("Pow", {half(1.5), floats({1}, {3})}) == "(1): 3.375");
+  CHECK(result_of("Pow", {brain, integers({1}, {257})}) == "(1): -1");
+  CHECK(result_of("Pow", {floats({1}, {-1}), integers({1}, {16777217})}) == "(1): -1");
+  CHECK(result_of("Pow", {floats({1}, {-1}), real(16777217)}) == "(1): -1");
+  CHECK(result_of("Pow", {real(-1), integers({1}, {16777217})}) == "(1): -1");
+  CHECK(result_of("Pow", {half(-1)}, "", 1, list("e", {2049}), {"e"}) == "(1): -1");
+  // A constant that the type of the base has leaves a multiplication.
+  CHECK(ImportedNode{"Pow", 15, {"x", "e"}, "", "initializer { name: 'e' data_type: 7 int64_data: 3 } "}.result() ==
+        "  power(%x, 3f)\n");
+}
+
+TEST_CASE("Gemm of integers adds fractions before it rounds") {
+  auto whole = [](std::vector<int64_t> shape, const std::vector<int32_t>& v) {
+    return Constant::of<int32_t>(dtype::i32, std::move(shape), v);
+  };
+  const Constant a = whole({1, 2}, {1, 2}), b = whole({2, 1}, {1, 1}), c = whole({1}, {3});
+  CHECK(result_of("Gemm", {a, b, c}, number("alpha", 0.5) + number("beta", 0.5)) == "(1, 1): 3");
+  CHECK(result_of("Gemm", {a, b, c}, number("beta", 1.5)) == "(1, 1): 7");
+  CHECK(result_of("Gemm", {a, b}, number("alpha", -1.5)) == "(1, 1): -4");
+  CHECK(result_of("Gemm", {a, b, c}, number("alpha", 2) + number("beta", 3)) == "(1, 1): 15");
 }
 
 TEST_CASE("CenterCropPad crops and pads at both ends") {
