@@ -134,6 +134,34 @@ TEST_CASE("Gemm of integers adds fractions before it rounds") {
   CHECK(result_of("Gemm", {a, b, c}, number("alpha", 2) + number("beta", 3)) == "(1, 1): 15");
 }
 
+TEST_CASE("SkipLayerNormalization and EmbedLayerNormalization of float16 round their results only") {
+  // In float16 2048 + 1 is 2048.
+  auto halves = [](std::vector<int64_t> shape, const std::vector<float>& v) {
+    std::vector<uint16_t> bits;
+    for (float x : v) bits.push_back(float_to_half(x));
+    return Constant::of(dtype::f16, std::move(shape), bits);
+  };
+  auto y = [](const std::string& op, const std::vector<std::string>& inputs, const std::vector<Constant>& args) {
+    std::string graph = "output { name: 'y' } " + node(op, inputs, {"y"}, "domain: 'com.microsoft' ");
+    size_t k = 0;
+    for (const std::string& input : inputs)
+      if (!input.empty()) {
+        graph += value("input", input, onnx_number(args[k].dtype()), dims_of(args[k]));
+        ++k;
+      }
+    return evaluated(model_bytes("ir_version: 8 opset_import { version: 17 } opset_import { domain: 'com.microsoft' "
+                                 "version: 1 } graph { " +
+                                 graph + "}"),
+                     args);
+  };
+  const Constant large = halves({1, 2}, {2048, 2048}), small = halves({1, 2}, {1, 0}), scale = halves({2}, {1, 1});
+  CHECK(y("SkipLayerNormalization", {"x", "s", "g"}, {large, small, scale}) == "(1, 2): 1 -1");
+  CHECK(y("SkipSimplifiedLayerNormalization", {"x", "s", "g"}, {large, small, scale}) == "(1, 2): 1 1");
+  const Constant id = Constant::of<int32_t>(dtype::i32, {1, 1}, {0}), shift = halves({2}, {0, 0});
+  CHECK(y("EmbedLayerNormalization", {"i", "", "w", "p", "", "g", "b"}, {id, large, small, scale, shift}) ==
+        "(1, 1, 2): 1 -1");
+}
+
 TEST_CASE("CenterCropPad crops and pads at both ends") {
   const std::string sizes = "initializer { name: 's' data_type: 7 dims: 2 int64_data: [3, 2] } ";
   CHECK(result_of("CenterCropPad", {floats({1, 5}, {1, 2, 3, 4, 5})}, "", 1, sizes, {"s"}) == "(3, 2): 0 0 2 3 0 0");
