@@ -162,6 +162,33 @@ TEST_CASE("SkipLayerNormalization and EmbedLayerNormalization of float16 round t
         "(1, 1, 2): 1 -1");
 }
 
+TEST_CASE("a block of quantization may be longer than the axis") {
+  const std::string blocks = integer("axis", 1) + integer("block_size", INT64_MAX);
+  CHECK(result_of("QuantizeLinear", {floats({1, 4}, {1, 2, 3, 4}), floats({1, 1}, {0.5})}, blocks) ==
+        "(1, 4): 2 4 6 8");
+  CHECK(result_of("DequantizeLinear", {bytes_of({1, 4}, {1, 2, 3, 4}), floats({1, 1}, {0.5})}, blocks) ==
+        "(1, 4): 0.5 1 1.5 2");
+}
+
+TEST_CASE("DeformConv refuses numbers of offset groups that do not divide the channels") {
+  const std::string x = value("input", "x", 1, {"1", "2", "3", "3"}), w = value("input", "w", 1, {"1", "2", "2", "2"}),
+                    offset = value("input", "o", 1, {"1", "8", "2", "2"}),
+                    mask = value("input", "m", 1, {"1", "4", "2", "2"});
+  auto says = [&](int64_t groups, const std::vector<std::string>& more, const char* message) {
+    std::vector<std::string> inputs = {"x", "w", "o"};
+    inputs.insert(inputs.end(), more.begin(), more.end());
+    const std::string text = body(graph_bytes(x + w + offset + mask + "output { name: 'y' } " +
+                                                  node("DeformConv", inputs, {"y"}, integer("offset_group", groups)),
+                                              19));
+    CAPTURE(text);
+    return text.find(message) != std::string::npos;
+  };
+  CHECK(says(int64_t{1} << 62, {}, "offset_group is 4611686018427387904"));
+  CHECK(says(int64_t{1} << 60, {"", "m"}, "2 channels cannot be divided into 1152921504606846976 deformable"));
+  CHECK(says(3, {}, "2 channels cannot be divided into 3 deformable"));
+  CHECK(says(0, {}, "offset_group is 0"));
+}
+
 TEST_CASE("CenterCropPad crops and pads at both ends") {
   const std::string sizes = "initializer { name: 's' data_type: 7 dims: 2 int64_data: [3, 2] } ";
   CHECK(result_of("CenterCropPad", {floats({1, 5}, {1, 2, 3, 4, 5})}, "", 1, sizes, {"s"}) == "(3, 2): 0 0 2 3 0 0");
