@@ -170,6 +170,7 @@ void Importer::convert(const schema::NodeProto& node, Scope& scope, const Body& 
   warn_of_later_types(n, *row);
   Values results = row->convert(n);
   if (!n.failed()) n.reject_unused_attributes();
+  if (!n.failed()) check_results(n, results);
   if (n.failed()) return bind_declared_outputs(node, scope, location);
   if (!results.empty() && !results[0].structure) warn_of_later_type(n, *row, 0, "its result", results[0].type.dtype);
   results.resize(std::min(results.size(), static_cast<size_t>(node.output_size())));
@@ -184,6 +185,17 @@ void Importer::convert(const schema::NodeProto& node, Scope& scope, const Body& 
     if (auto* var = std::get_if<relay::Var>(&results[k].atom); var && n.wants(k) && (*var)->id >= first_id)
       (*var)->name = variable_name(node.output(k));
   bind_outputs(node, scope, results, location);
+}
+
+// Reports a named output without a result. A result is poisoned if an error was reported before.
+void Importer::check_results(Node& n, const Values& results) const {
+  for (int k = 0; k < n.output_count(); ++k) {
+    const bool computed = k < static_cast<int>(results.size()) && !results[static_cast<size_t>(k)].poisoned;
+    if (n.wants(k) && !computed && !diagnostics_.has_errors())
+      n.fail(DiagnosticId::unsupported_attribute,
+             fmt::format("its output '{}' is not computed", n.context().proto.output(k)),
+             "if nothing needs the output, remove its name from the node");
+  }
 }
 
 // Binds the outputs to the results; outputs without a result are poisoned.

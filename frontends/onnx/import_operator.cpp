@@ -109,7 +109,7 @@ void Importer::check_counts(Node& n, const Row& row) {
   int given = n.input_count();
   bool missing = given < row.min_inputs;
   for (int k = 0; k < given; ++k)
-    missing = missing || (!n.has(k) && (k < row.min_inputs || k >= inputs_before_list(row)));
+    missing = missing || (!n.has(k) && (!is_optional_input(row, k) || k >= inputs_before_list(row)));
   if (missing)
     n.fail(DiagnosticId::wrong_arity,
            fmt::format("needs {} input{}, found {}", row.min_inputs, row.min_inputs == 1 ? "" : "s",

@@ -84,6 +84,7 @@ class Importer {
   std::string remedy_for_name(const std::string& name, const Scope&, const char* otherwise) const;
   static constexpr const char* nothing_produces =
       "the name must be that of an input, an initializer or an output of a node";
+  void check_results(Node&, const Values& results) const;
   void bind_declared_outputs(const schema::NodeProto&, Scope&, const SourceLocation&);
   void bind_outputs(const schema::NodeProto&, Scope&, const Values&, const SourceLocation&);
   void poison_outputs(const schema::NodeProto& node, Scope& scope, const SourceLocation& location) {

@@ -91,6 +91,10 @@ def products():
     case("FusedMatMul", [data.real(2, 3, 4), data.real(2, 4, 2)], alpha=0.5)
     case("FusedMatMul", [data.real(4, 3), data.real(2, 4)], transA=1, transB=1)
     case("FusedMatMul", [data.real(3, 2, 4), data.real(3, 2, 4)], transBatchA=1, transBatchB=1, transB=1)
+    vector, matrix = F([1, -2, 0.5]), F([[1, 2, 3], [0.5, -1, 2]])
+    case("FusedMatMul", [matrix, vector], transB=1, alpha=2.0)
+    case("FusedMatMul", [vector, matrix], transA=1, transB=1)
+    case("FusedMatMul", [vector, vector], transA=1, transB=1)
     image, weights = data.real(1, 2, 4, 4), data.real(3, 2, 3, 3)
     for name, numbers in (("Relu", None), ("Tanh", None), ("Sigmoid", None), ("LeakyRelu", [0.1]), ("Clip", [-1.0, 1.0]),
                           ("HardSigmoid", [0.3, 0.4])):
@@ -119,6 +123,8 @@ def quantized():
         case("QGemm", [q(2, 6), F(0.05), z, q(3, 6), F(0.04), z, data.whole(I32, -99, 99, 3)], transB=1, alpha=0.5)
         case("MatMulIntegerToFloat", [q(2, 6), q(6, 3), F(0.05), F(0.04), z, z, data.real(3)])
         case("DynamicQuantizeMatMul", [data.real(2, 6), q(6, 3), F(0.04), z, data.real(3)])
+    for op in ("QLinearSigmoid", "QLinearLeakyRelu"):
+        case(op, [U8([[1, 128, 250]]), F(0.041), None, F(0.037), U8(3)], constants=(1, 3, 4))
     scales = data.real(3, low=0.01, high=0.1)
     case("DynamicQuantizeMatMul", [data.real(2, 3, 6), data.whole(I8, -128, 127, 6, 3), scales])
 
@@ -142,6 +148,7 @@ def attention():
     case("Attention", [x, weights, bias], num_heads=2)
     case("Attention", [x, weights, bias], num_heads=2, unidirectional=1, scale=0.3)
     case("Attention", [x, weights, bias, I32([[1, 1, 0], [1, 0, 1]])], num_heads=2)
+    case("Attention", [x, weights, bias, I32([[2, -1, 1], [1, -3, 0]])], num_heads=2)
     case("Attention", [x, weights, bias, data.whole(I32, 0, 1, 2, 3, 3)], num_heads=1, mask_filter_value=-2.0)
     case("Attention", [x, weights, bias, I32([2, 3])], num_heads=2)
     case("Attention", [x, weights, bias, I32([2, 3, 0, 1])], num_heads=2)
@@ -157,6 +164,8 @@ def multi_head_attention():
     case("MultiHeadAttention", qkv() + [data.real(12)], num_heads=2, scale=0.5)
     case("MultiHeadAttention", qkv(3), num_heads=2, unidirectional=1)
     case("MultiHeadAttention", qkv() + [None, I32([[1, 1, 0, 1], [1, 1, 1, 1]])], num_heads=2)
+    q, k, v = [F([[[1, 2], [-1, 0.5]]]) * factor for factor in (1, -1, 2)]
+    case("MultiHeadAttention", [q, k, v, None, I32([[-1, 1]])], num_heads=1)
     case("MultiHeadAttention", qkv() + [None, None, data.real(1, 1, 3, 4)], num_heads=2)
     case("MultiHeadAttention", qkv(3) + [None, None, None, data.real(2, 2, 2, 2), data.real(2, 2, 2, 2)], outputs=3,
          num_heads=2)
@@ -207,6 +216,14 @@ def group_query_attention(caches):
     run(2, more=[None, None, None, None, data.real(2)], shown=1, batch=1)
     case("GroupQueryAttention", [data.real(1, 2, 32), None, None, None, None, I32([1]), I32([2])], outputs=3,
          num_heads=2, kv_num_heads=1)
+    return run
+
+
+def given_positions(run, caches):
+    """In the first run positions count from the first one, in later runs each token has its own."""
+    run(3, more=[*caches, I64([[1, 4, 0], [2, 2, 5]])], do_rotary=1)
+    run(3, past=2, more=[*caches, I64([[1, 4, 0]])], do_rotary=1, batch=1)
+    run(1, past=3, more=[*caches, I64([[4], [1]])], do_rotary=1, shown=1)
 
 
 def quantized_weights():
@@ -234,8 +251,10 @@ def main():
     folder = pathlib.Path(sys.argv[1])
     for add in (activations, products, quantized, normalizations, attention, multi_head_attention, quantized_weights):
         add()
-    group_query_attention(rotary())
+    caches = rotary()
+    run = group_query_attention(caches)
     causal_attention_to_other_keys()
+    given_positions(run, caches)
     for op, list_of_cases in cases.items():
         text = f"# {op}: recorded from onnxruntime {onnxruntime.__version__}.\n"
         for number, one in enumerate(list_of_cases):

@@ -1,6 +1,8 @@
 // Elements and shapes of scales and zero points.
 #include "relay/op_support/quantization.h"
 
+#include <algorithm>
+
 namespace dlcc::relay {
 
 bool is_single(const Shape& scale) { return scale.empty() || (scale.size() == 1 && scale[0] == Dim(1)); }
@@ -18,7 +20,11 @@ Failure check_granularity(const Shape& data, const TensorType& scale, const char
   }
   if (auto e = first_of({check_positive("block_size", {block_size}), check_rank(scale, what, rank)})) return e;
   for (int j = 0; j < rank; ++j) {
-    const Dim expected = j == k ? floor_div(data[j] + Dim(block_size - 1), block_size) : data[j];
+    Dim expected = data[j];
+    if (j == k) {
+      const int64_t block = std::min(block_size, std::max<int64_t>(data[j].constant().value_or(block_size), 1));
+      expected = floor_div(data[j] + Dim(block - 1), block);
+    }
     if (auto e = check_equal(scale.shape[j], fmt::format("axis {} of {}", j, what), expected,
                              fmt::format("that of the data in blocks of {}", block_size)))
       return e;

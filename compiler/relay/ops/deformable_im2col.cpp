@@ -40,18 +40,18 @@ TypeResult type_of_deformable(const DeformableAttrs& a, const Operands& in) {
   auto taps = taps_of(a, data);
   if (auto* e = std::get_if<TypeError>(&taps)) return *e;
   const Shape& counts = std::get<Taps>(taps).counts;
-  const Dim positions = a.kernel_size[0] * a.kernel_size[1];
+  const Dim positions = Dim(a.kernel_size[0]) * Dim(a.kernel_size[1]);
+  if (!(floor_mod(data[1], Dim(a.deformable_groups)) == Dim(0)))
+    return shape_error(
+        fmt::format("{} channels cannot be divided into {} deformable groups", data[1].str(), a.deformable_groups));
   for (size_t k : {1, 2}) {
-    const Shape expected = {data[0], positions * Dim((3 - static_cast<int64_t>(k)) * a.deformable_groups), counts[0],
+    const Shape expected = {data[0], positions * Dim(3 - static_cast<int64_t>(k)) * Dim(a.deformable_groups), counts[0],
                             counts[1]};
     for (size_t axis = 0; axis < 4; ++axis)
       if (auto e = check_equal(in[k].shape[axis], fmt::format("axis {} of the {}", axis, k == 1 ? "offset" : "mask"),
                                expected[axis], fmt::format("that of the shape {} for these windows", str(expected))))
         return *e;
   }
-  if (!(floor_mod(data[1], Dim(a.deformable_groups)) == Dim(0)))
-    return shape_error(
-        fmt::format("{} channels cannot be divided into {} deformable groups", data[1].str(), a.deformable_groups));
   return tensor_result({data[0], data[1] * positions, counts[0], counts[1]}, in[0].dtype);
 }
 

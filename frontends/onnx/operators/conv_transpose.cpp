@@ -216,9 +216,9 @@ Values convert_conv_transpose(Node& n) {
 
 void add_conv_transpose(Table& table) {
   table.add({{"ConvTranspose", 1, "X W B", 2, 3, 1, convert_conv_transpose}});
-  table.only_if(
-      "ConvTranspose",
-      "the padding is known at compile time, and the size of a result of symbolic size is a multiple of the stride");
+  table.only_if("ConvTranspose",
+                "there are one to three spatial axes, the padding is known at compile time, and the size of a result "
+                "of symbolic size is a multiple of the stride");
 }
 
 }  // namespace dlcc::frontends::onnx

@@ -4,6 +4,7 @@
 #include "frontends/onnx/operators/arithmetic.h"
 #include "frontends/onnx/operators/table.h"
 #include "frontends/onnx/schema.h"
+#include "support/float_formats.h"
 
 namespace dlcc::frontends::onnx {
 namespace {
@@ -57,11 +58,44 @@ Value integer_to_float_power(Node& n, const Value& base, const Value& exponent) 
   return n.call("where", {is_whole, n.call("power", {base, whole}), n.cast(power, base.type.dtype)});
 }
 
+// Whether a float type has the number exactly.
+bool has_number(DType type, double number) {
+  const auto single = static_cast<float>(number);
+  if (type == dtype::f64) return true;
+  if (type == dtype::f16) return half_to_float(float_to_half(single)) == number;
+  if (type == dtype::bf16) return bfloat16_to_float(float_to_bfloat16(single)) == number;
+  return type == dtype::f32 && single == number;
+}
+
+// Whether the float type has each exponent exactly: by the types, or the exponents are known.
+bool has_exponents(DType type, const Value& exponent) {
+  const DType other = exponent.type.dtype;
+  const int digits = type == dtype::f64 ? 53 : type == dtype::f32 ? 24 : type == dtype::f16 ? 11 : 8;
+  const bool by_type =
+      is_float(other) ? other == type || bits(other) < bits(type) : bits(other) - (is_signed(other) ? 1 : 0) <= digits;
+  if (by_type) return true;
+  const Constant* known = exponent.constant();
+  for (int64_t k = 0; known && k < known->count(); ++k) {
+    const double number = known->number_at(k);
+    const bool exact = is_float(other) || std::abs(number) <= 9007199254740992.0;
+    if (!exact || !has_number(type, number)) return false;
+  }
+  return known != nullptr;
+}
+
+// A float to a power of another type: the exponent is not rounded to the type of the base.
+Value float_power(Node& n, const Value& base, const Value& exponent) {
+  const DType type = base.type.dtype;
+  if (has_exponents(type, exponent)) return n.call("power", {base, n.cast(exponent, type)});
+  const DType wide = has_exponents(dtype::f32, exponent) && bits(type) <= 32 ? dtype::f32 : dtype::f64;
+  return n.cast(n.call("power", {n.cast(base, wide), n.cast(exponent, wide)}), type);
+}
+
 // The result has the base's type.
 Value power(Node& n, const Value& base, const Value& exponent) {
   DType type = base.type.dtype, other = exponent.type.dtype;
   if (type == other) return n.call("power", {base, exponent});
-  if (is_float(type)) return n.call("power", {base, n.cast(exponent, type)});
+  if (is_float(type)) return float_power(n, base, exponent);
   if (is_float(other)) return integer_to_float_power(n, base, exponent);
   DType wider = bits(other) > bits(type) ? other : type;  // products agree modulo the narrower type's range
   return n.cast(n.call("power", {n.cast(base, wider), n.cast(exponent, wider)}), type);
@@ -114,7 +148,9 @@ Values convert_is_inf(Node& n) {
 Values convert_clip_with_attributes(Node& n) {
   constexpr float largest = 3.402823466e+38f;
   n.ignore("consumed_inputs");
-  double low = n.number("min", -largest), high = n.number("max", largest);
+  const bool bounded = n.opset() >= 6;  // in earlier operator sets the attributes have no default
+  const double low = bounded || n.has_attr("min") ? n.number("min", -largest) : -INFINITY;
+  const double high = bounded || n.has_attr("max") ? n.number("max", largest) : INFINITY;
   return {n.call("clip", {n.in(0)}, {{"a_min", low}, {"a_max", high}})};
 }
 

@@ -80,7 +80,7 @@ std::optional<Value> kept_keys(Node& n, int input, const AttentionHeads& heads) 
   if (!n.check(m.rank() == 2 || m.rank() == 3, DiagnosticId::unsupported_attribute,
                fmt::format("{} must have the axes batch and keys, or batch, queries and keys", m.role)))
     return std::nullopt;
-  Value keep = n.call("not_equal", {m, n.scalar(m.type.dtype, 0)});
+  Value keep = is_bool(m.type.dtype) ? m : n.call("greater", {m, n.scalar(m.type.dtype, 0)});
   return n.call("expand_dims", {keep}, {{"axis", 1}, {"num_newaxis", 4 - m.rank()}});
 }
 

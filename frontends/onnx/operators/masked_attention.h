@@ -30,8 +30,8 @@ Value masked_attention(Node&, const AttentionHeads&, double scale, const Attenti
 double attention_scale(Node&, const Value& query);
 AttentionMask mask_attributes(Node&);
 
-// Which keys an input keeps: [batch, keys] or [batch, queries, keys] with 0 for hidden keys, [batch] numbers of keys,
-// or [2 * batch] with the ends of the keys, then their beginnings.
+// Which keys an input keeps: [batch, keys] or [batch, queries, keys] with positive numbers for kept keys, [batch]
+// numbers of keys, or [2 * batch] with the ends of the keys, then their beginnings.
 std::optional<Value> kept_keys(Node&, int input, const AttentionHeads&);
 
 // Reports one of these optional inputs that the node has.

@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "frontends/onnx/operators/arithmetic.h"
+#include "frontends/onnx/operators/products.h"
 #include "frontends/onnx/operators/quantization.h"
 #include "frontends/onnx/operators/table.h"
 #include "frontends/onnx/operators/windows.h"
@@ -50,11 +51,16 @@ Values convert_fused_matmul(Node& n) {
   const double alpha = n.number("alpha", 1);
   const bool batch_a = n.flag("transBatchA", false), batch_b = n.flag("transBatchB", false);
   const bool transpose_a = n.flag("transA", false), transpose_b = n.flag("transB", false);
-  if (!n.check(a.rank() >= 2 && b.rank() >= 2, DiagnosticId::shape_mismatch, "A and B must have at least two axes"))
+  if (!n.check(a.rank() >= 1 && b.rank() >= 1, DiagnosticId::shape_mismatch, "A and B must have at least one axis"))
     return {};
-  if (batch_a) a = batch_inside(n, a);
-  if (batch_b) b = batch_inside(n, b);
-  if (transpose_a) a = swapped(n, a);
+  const bool vectors = a.rank() == 1 || b.rank() == 1;  // a vector is not transposed
+  if (batch_a && a.rank() > 1) a = batch_inside(n, a);
+  if (batch_b && b.rank() > 1) b = batch_inside(n, b);
+  if (transpose_a && a.rank() > 1) a = swapped(n, a);
+  if (vectors) {
+    if (transpose_b && b.rank() > 1) b = swapped(n, b);
+    return {times(n, matrix_product(n, a, b), alpha)};
+  }
   const char* op = b.rank() == 2 ? "nn.matmul" : "nn.batch_matmul";
   return {times(n, n.call(op, {a, b}, {{"transpose_b", transpose_b}}), alpha)};
 }
@@ -183,9 +189,9 @@ void add_microsoft(Table& table) {
        quantized_binary("add")},
       {"com.microsoft.QLinearMul", 1, "A A_scale A_zero_point B B_scale B_zero_point C_scale C_zero_point", 7, 8, 1,
        quantized_binary("multiply")},
-      {"com.microsoft.QLinearSigmoid", 1, "X X_scale X_zero_point Y_scale Y_zero_point", 4, 5, 1,
+      {"com.microsoft.QLinearSigmoid", 1, "X X_scale X_zero_point? Y_scale Y_zero_point", 4, 5, 1,
        quantized_unary(sigmoid), true},
-      {"com.microsoft.QLinearLeakyRelu", 1, "X X_scale X_zero_point Y_scale Y_zero_point", 4, 5, 1,
+      {"com.microsoft.QLinearLeakyRelu", 1, "X X_scale X_zero_point? Y_scale Y_zero_point", 4, 5, 1,
        convert_qlinear_leaky_relu, true},
       {"com.microsoft.QLinearGlobalAveragePool", 1, "X x_scale x_zero_point y_scale y_zero_point", 5, 5, 1,
        convert_qlinear_global_average_pool},
@@ -194,6 +200,10 @@ void add_microsoft(Table& table) {
       {"com.microsoft.MatMulIntegerToFloat", 1, "A B a_scale b_scale a_zero_point b_zero_point bias", 4, 7, 1,
        convert_matmul_integer_to_float},
   });
+  table.only_if(
+      "com.microsoft.FusedConv",
+      "there are one to three spatial axes, the sizes of the kernel are known at compile time, and activation "
+      "is Relu, Tanh, Sigmoid, LeakyRelu, Clip or HardSigmoid");
 }
 
 }  // namespace dlcc::frontends::onnx

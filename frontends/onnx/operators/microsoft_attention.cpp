@@ -195,10 +195,11 @@ void add_microsoft_attention(Table& table) {
       {"com.microsoft.RotaryEmbedding", 1, "input position_ids cos_cache sin_cache", 4, 4, 1,
        convert_cached_rotary_embedding, true},
   });
-  for (const char* op : {"com.microsoft.Attention", "com.microsoft.MultiHeadAttention"})
-    table.only_if(op,
-                  "the size of a head is known at compile time, masks have one to three axes, and keys of earlier "
-                  "runs are joined, not stored in place");
+  const std::string condition =
+      "the size of a head is known at compile time, masks have one to three axes, and keys of earlier runs are joined, "
+      "not stored in place";
+  table.only_if("com.microsoft.Attention", condition);
+  table.only_if("com.microsoft.MultiHeadAttention", condition + "; the output qk is unused");
   table.only_if("com.microsoft.RotaryEmbedding", "the size of a head is known at compile time, scale is 1");
 }
 

@@ -3,6 +3,7 @@
 
 #include "frontends/onnx/operators/arithmetic.h"
 #include "frontends/onnx/operators/attention.h"
+#include "frontends/onnx/operators/lists.h"
 #include "frontends/onnx/operators/loop_function.h"
 #include "frontends/onnx/operators/masked_attention.h"
 #include "frontends/onnx/operators/rotary.h"
@@ -118,6 +119,19 @@ class GroupQueryAttention {
   }
   Value before_as_column() { return n_.call("expand_dims", {before_}, {{"axis", 1}}); }  // [batch, 1]
 
+  // The positions of the tokens of this run. In the first run, of which total_sequence_length is the number of tokens,
+  // onnxruntime reads the first position only, and the other tokens follow it in all sequences.
+  Value given_positions() {
+    const Value& given = n_.in(positions);
+    const Value first = slice_of(n_, n_.reshape(given, {product(given.type.shape)}), 0, 1);
+    const Value counted = add(n_, n_.cast(first, dtype::i64), iota(rows_));
+    const Value all = n_.call("expand_dims", {counted}, {{"axis", 0}});
+    if (!n_.has(past_key)) return all;
+    const Value total = n_.cast(n_.reshape(n_.in(total_length), {}), dtype::i64);
+    const Value is_first = n_.call("equal", {total, n_.reshape(size_of_axis(n_, n_.in(query), 1), {})});
+    return n_.call("where", {is_first, all, n_.cast(given, dtype::i64)});
+  }
+
   void rotate() {
     if (!n_.check(n_.has(cosine) && n_.has(sine), DiagnosticId::wrong_arity, "do_rotary needs cos_cache and sin_cache"))
       return;
@@ -126,7 +140,7 @@ class GroupQueryAttention {
     if (!n_.check(half && *half * 2 <= heads_.query.type.shape[3].value(), DiagnosticId::shape_mismatch,
                   "cos_cache must have at most half as many columns as a head"))
       return;
-    const Value at = n_.has(positions) ? n_.in(positions) : add(n_, before_as_column(), iota(rows_));
+    const Value at = n_.has(positions) ? given_positions() : add(n_, before_as_column(), iota(rows_));
     auto rows = [&](int cache) {
       Value all = n_.call("take", {n_.in(cache), at}, {{"axis", 0}, {"mode", "strict"}});
       return n_.call("expand_dims", {all}, {{"axis", 1}});

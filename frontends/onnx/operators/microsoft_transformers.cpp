@@ -17,20 +17,29 @@ void reject_statistics(Node& n, int first, int last) {
             "the outputs for training, mean and inv_std_var, are not supported", "export the model for inference");
 }
 
+// 16-bit floats as float32: sums are rounded after the normalization, not before it.
+Value wide(Node& n, const Value& x) { return bits(x.type.dtype) == 16 ? n.cast(x, dtype::f32) : x; }
+
+// The sum of input, skip and the optional bias.
+Value sum_with_skip(Node& n, int bias) {
+  Value sum = add(n, wide(n, n.in(0)), wide(n, n.in(1)));
+  return n.has(bias) ? add(n, sum, wide(n, n.in(bias))) : sum;
+}
+
 Values convert_skip_layer_normalization(Node& n) {
   reject_statistics(n, 1, 2);
-  Value sum = add(n, n.in(0), n.in(1));
-  if (n.has(4)) sum = add(n, sum, n.in(4));
+  const DType type = n.in(0).type.dtype;
+  Value sum = sum_with_skip(n, 4);
   Value y = standardize(n, sum, {-1}, n.in(2), n.optional_in(3), n.number("epsilon", 1e-12f));
-  return {y, Value::poison(), Value::poison(), sum};
+  return {n.cast(y, type), Value::poison(), Value::poison(), n.cast(sum, type)};
 }
 
 Values convert_skip_simplified_layer_normalization(Node& n) {
   reject_statistics(n, 1, 2);
-  Value sum = add(n, n.in(0), n.in(1));
-  if (n.has(3)) sum = add(n, sum, n.in(3));
+  const DType type = n.in(0).type.dtype;
+  Value sum = sum_with_skip(n, 3);
   Value y = standardize(n, sum, {-1}, n.in(2), std::nullopt, n.number("epsilon", 1e-5f), false);
-  return {y, Value::poison(), Value::poison(), sum};
+  return {n.cast(y, type), Value::poison(), Value::poison(), n.cast(sum, type)};
 }
 
 // The sum of word, position and segment embeddings, normalized; and the number of words that the mask keeps.
@@ -44,8 +53,9 @@ Values convert_embed_layer_normalization(Node& n) {
           "mask_index_type is not supported");
   if (!n.check(id.rank() == 2, DiagnosticId::shape_mismatch, "input_ids must have two axes")) return {};
   auto rows = [&](const Value& table, const Value& index) {
-    return n.call("take", {table, index}, {{"axis", 0}, {"mode", "strict"}});
+    return wide(n, n.call("take", {table, index}, {{"axis", 0}, {"mode", "strict"}}));
   };
+  const DType type = n.in(words).type.dtype;
   Value sum = rows(n.in(words), id);
   if (n.has(position_ids)) {
     sum = add(n, sum, rows(n.in(positions), n.in(position_ids)));
@@ -54,14 +64,14 @@ Values convert_embed_layer_normalization(Node& n) {
                          {{"begin", relay::AttrList{0}},
                           {"end", relay::sizes_attribute({id.type.shape[1]})},
                           {"axes", relay::AttrList{0}}});
-    sum = add(n, sum, first);
+    sum = add(n, sum, wide(n, first));
   }
   if (n.has(segments) && n.has(segment_table)) sum = add(n, sum, rows(n.in(segment_table), n.in(segments)));
   Value y = standardize(n, sum, {-1}, n.in(gamma), n.in(beta), n.number("epsilon", 1e-12f));
   Value kept = n.has(mask)
                    ? n.call("sum", {n.cast(n.in(mask), dtype::i32)}, {{"axis", relay::AttrList{1}}})
                    : n.call("full", {n.scalar(dtype::i32, 0)}, {{"shape", relay::sizes_attribute({id.type.shape[0]})}});
-  return {y, kept, sum};
+  return {n.cast(y, type), kept, n.cast(sum, type)};
 }
 
 }  // namespace

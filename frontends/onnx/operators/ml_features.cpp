@@ -8,10 +8,22 @@
 namespace dlcc::frontends::onnx {
 namespace {
 
+// Which elements are greater than a threshold. Integers are compared with the largest integer that is not above it.
+Value is_above(Node& n, const Value& x, double threshold) {
+  const DType type = x.type.dtype;
+  if (!is_integer(type)) return n.call("greater", {x, n.scalar(type, threshold)});
+  const double whole = std::floor(threshold);
+  const double end = std::ldexp(1, bits(type) - (is_signed(type) ? 1 : 0)), least = is_signed(type) ? -end : 0;
+  if (whole >= least && whole < std::ldexp(1, 63) && whole < end) {
+    const Value bound = Value::of(Constant::of<int64_t>(dtype::i64, {}, {static_cast<int64_t>(whole)}));
+    return n.call("greater", {x, n.cast(bound, type)});
+  }
+  return n.call("full", {n.scalar(dtype::boolean, whole < least)}, {{"shape", relay::sizes_attribute(x.type.shape)}});
+}
+
 Values convert_binarizer(Node& n) {
   const Value& x = n.in(0);
-  Value is_above = n.call("greater", {x, n.scalar(x.type.dtype, n.number("threshold", 0))});
-  return {n.cast(is_above, x.type.dtype)};
+  return {n.cast(is_above(n, x, n.number("threshold", 0)), x.type.dtype)};
 }
 
 // Elements of the last axis; a vector counts as one row.
@@ -72,7 +84,8 @@ Values convert_imputer(Node& n) {
   const auto whole = n.integers("imputed_value_int64s");
   const double replaced_float = n.number("replaced_value_float", 0);
   const int64_t replaced_whole = n.integer("replaced_value_int64", 0);
-  const auto features = features_of(n, x);
+  n.check(x.rank() >= 1, DiagnosticId::shape_mismatch, "X must have an axis of features");
+  const auto features = n.failed() ? std::nullopt : std::optional(x.type.shape.back());
   const size_t count = integers ? (whole ? whole->size() : 0) : (floats ? floats->size() : 0);
   n.check(count == 1 || (features && *features == Dim(static_cast<int64_t>(count))), DiagnosticId::shape_mismatch,
           fmt::format("there are {} imputed values of the element type for {} features", count,
@@ -113,6 +126,8 @@ Values convert_one_hot_encoder(Node& n) {
   const bool zeros = n.flag("zeros", true);
   n.check(numbers.has_value() != texts.has_value(), DiagnosticId::bad_attribute,
           "the categories must be given by one of 'cats_int64s' and 'cats_strings'");
+  n.check(!x.structure || is_strings(x), DiagnosticId::type_mismatch,
+          fmt::format("X must be a tensor, found {}", describe(x)));
   n.check(is_strings(x) == texts.has_value(), DiagnosticId::type_mismatch,
           fmt::format("X is {}, the categories are {}", describe(x), texts ? "strings" : "integers"));
   if (n.failed()) return {};

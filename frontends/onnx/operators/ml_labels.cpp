@@ -26,8 +26,12 @@ Labels labels(Node& n, const std::string& kind) {
     found.numbers = Constant::of(dtype::i64, {static_cast<int64_t>(whole->size())}, *whole), ++lists;
   if (auto reals = n.numbers(kind + "_floats"))
     found.numbers = Constant::of(dtype::f32, {static_cast<int64_t>(reals->size())}, *reals), ++lists;
-  if (n.has_attr(kind + "_tensor"))
-    if (auto tensor = n.tensor(kind + "_tensor")) found.numbers = tensor->reshaped({tensor->count()}), ++lists;
+  if (n.has_attr(kind + "_tensor")) {
+    if (auto strings = n.string_tensor(kind + "_tensor"))
+      found.texts = strings->structure->texts, ++lists;
+    else if (auto tensor = n.tensor(kind + "_tensor"))
+      found.numbers = tensor->reshaped({tensor->count()}), ++lists;
+  }
   found.given = lists == 1;
   n.check(found.given, DiagnosticId::bad_attribute, fmt::format("the {} must be given by one attribute", kind));
   return found;
@@ -44,8 +48,12 @@ Default default_value(Node& n, const Labels& values) {
                  n.text("default_string", "_Unused")};
   const auto real = static_cast<float>(n.number("default_float", -0.0f));
   if (values.numbers && is_float(values.numbers->dtype())) result.number = Constant::of<float>(dtype::f32, {}, {real});
-  if (n.has_attr("default_tensor"))
-    if (auto tensor = n.tensor("default_tensor"); tensor && tensor->count() == 1) result.number = tensor->reshaped({});
+  if (!n.has_attr("default_tensor")) return result;
+  if (auto strings = n.string_tensor("default_tensor")) {
+    if (strings->structure->texts.size() == 1) result.text = strings->structure->texts[0];
+  } else if (auto tensor = n.tensor("default_tensor"); tensor && tensor->count() == 1) {
+    result.number = tensor->reshaped({});
+  }
   return result;
 }
 
@@ -91,6 +99,8 @@ Value texts_at(Node& n, const Value& at, std::vector<std::string> texts, const s
 
 Values encode(Node& n, const Labels& keys, const Labels& values, const Default& otherwise) {
   const Value& x = n.in(0);
+  n.check(!x.structure || is_strings(x), DiagnosticId::type_mismatch,
+          fmt::format("X must be a tensor, found {}", describe(x)));
   n.check(keys.count() == values.count() && keys.count() > 0, DiagnosticId::bad_attribute,
           fmt::format("there are {} keys and {} values", keys.count(), values.count()));
   n.check(is_strings(x) == !keys.numbers, DiagnosticId::type_mismatch,

@@ -11,17 +11,19 @@ namespace {
 Value linear_scores(Node& n, int64_t targets) {
   const Value x = rows_of_features(n, 0, false);
   const auto coefficients = n.numbers("coefficients").value_or(std::vector<float>{});
-  const auto intercepts = n.numbers("intercepts").value_or(std::vector<float>(static_cast<size_t>(targets)));
+  const auto given = n.numbers("intercepts");
   if (n.failed()) return Value::poison();
   const Dim& features = x.type.shape[1];
-  n.check(targets > 0 && Dim(static_cast<int64_t>(coefficients.size())) == features * Dim(targets),
+  const auto count = static_cast<int64_t>(coefficients.size());
+  n.check(targets > 0 && targets <= count && count % targets == 0 && Dim(count / targets) == features,
           DiagnosticId::shape_mismatch,
-          fmt::format("there are {} coefficients for {} targets and {} features", coefficients.size(), targets,
-                      features.str()));
+          fmt::format("there are {} coefficients for {} targets and {} features", count, targets, features.str()));
+  if (n.failed()) return Value::poison();
+  const std::vector<float> intercepts = given.value_or(std::vector<float>(static_cast<size_t>(targets)));
   n.check(static_cast<int64_t>(intercepts.size()) == targets, DiagnosticId::bad_attribute,
           fmt::format("there are {} intercepts for {} targets", intercepts.size(), targets));
   if (n.failed()) return Value::poison();
-  Value weights = real_table(dtype::f32, coefficients, targets, static_cast<int64_t>(coefficients.size()) / targets);
+  Value weights = real_table(dtype::f32, coefficients, targets, count / targets);
   Value products = n.call("nn.matmul", {x, weights}, {{"transpose_b", true}});
   return n.call("add", {products, real_list(dtype::f32, intercepts)});
 }

@@ -1,5 +1,6 @@
 // Support vector machines of ai.onnx.ml.
 #include <algorithm>
+#include <limits>
 #include <numeric>
 
 #include "frontends/onnx/operators/ml_scores.h"
@@ -45,9 +46,9 @@ Value kernels(Node& n, const Kernel& k, const Value& x, const Value& vectors) {
 std::optional<Value> rows_of(Node& n, const char* name, const Value& x, int64_t rows) {
   const auto numbers = n.numbers(name).value_or(std::vector<float>{});
   const auto features = x.poisoned ? std::nullopt : x.type.shape[1].constant();
-  n.check(features && rows > 0 && static_cast<int64_t>(numbers.size()) == rows * *features,
-          DiagnosticId::shape_mismatch,
-          fmt::format("attribute '{}' has {} numbers for {} vectors of {} features", name, numbers.size(), rows,
+  const auto count = static_cast<int64_t>(numbers.size());
+  n.check(features && rows > 0 && count % rows == 0 && count / rows == *features, DiagnosticId::shape_mismatch,
+          fmt::format("attribute '{}' has {} numbers for {} vectors of {} features", name, count, rows,
                       x.poisoned ? "?" : x.type.shape[1].str()));
   return n.failed() ? std::nullopt : std::optional(real_table(dtype::f32, numbers, rows, *features));
 }
@@ -182,6 +183,9 @@ Values convert_svm_classifier(Node& n) {
   const Value x = rows_of_features(n, 0, false);
   const std::string post = n.text("post_transform", "NONE");
   const auto vectors = n.integers("vectors_per_class");
+  for (int64_t count : vectors.value_or(std::vector<int64_t>{}))
+    n.check(count >= 0 && count <= std::numeric_limits<int32_t>::max(), DiagnosticId::bad_attribute,
+            fmt::format("attribute 'vectors_per_class' has {}, which is no number of vectors", count));
   n.check(labels.count >= 2, DiagnosticId::unsupported_attribute, "a classifier needs at least two labels");
   if (n.failed()) return {};
   if (vectors && !vectors->empty()) return PairwiseClassifier(n, labels, *vectors).convert(x, kernel, post);

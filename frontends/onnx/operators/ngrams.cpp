@@ -43,11 +43,16 @@ std::vector<Grams> read_grams(Node& n) {
             "attribute 'ngram_indexes' has fewer entries than there are n-grams");
     all.push_back(std::move(grams));
   }
+  constexpr int64_t most_columns = 1 << 24;  // more than any vocabulary has
   std::set<int64_t> used;
   for (const Grams& grams : all)
-    for (int64_t c : grams.columns)
-      n.check(c >= 0 && c < (int64_t{1} << 31) && used.insert(c).second, DiagnosticId::bad_attribute,
+    for (int64_t c : grams.columns) {
+      n.check(c >= 0 && used.insert(c).second, DiagnosticId::bad_attribute,
               fmt::format("attribute 'ngram_indexes' has {} twice, or it is no column", c));
+      n.check(
+          c < most_columns, DiagnosticId::too_large,
+          fmt::format("attribute 'ngram_indexes' has column {}; at most {} columns are supported", c, most_columns));
+    }
   return all;
 }
 

@@ -57,14 +57,28 @@ Values train_batch_normalization(Node& n, double epsilon, bool per_channel) {
   return results;
 }
 
-Values convert_batch_normalization(Node& n) {
+Values normalize_batch(Node& n) {
   n.ignore("consumed_inputs");
   n.ignore("momentum");
   double epsilon = n.number("epsilon", 1e-5f);
   bool per_channel = n.opset() >= 9 || n.flag("spatial", true);
   if (trains(n)) return train_batch_normalization(n, epsilon, per_channel);
-  if (!per_channel) return {normalize_elements(n, epsilon)};
-  return {n.call_fields("nn.batch_norm", n.all_inputs(), {{"axis", 1}, {"epsilon", epsilon}}, 1)[0]};
+  const Value y = per_channel
+                      ? n.call_fields("nn.batch_norm", n.all_inputs(), {{"axis", 1}, {"epsilon", epsilon}}, 1)[0]
+                      : normalize_elements(n, epsilon);
+  return {y, n.in(3), n.in(4)};
+}
+
+// A list is a batch of elements of one channel.
+Values convert_batch_normalization(Node& n) {
+  const Value x = n.in(0);
+  if (x.rank() != 1) return normalize_batch(n);
+  Value column = n.reshape(x, {x.type.shape[0], Dim(1)});
+  column.role = x.role;
+  n.context().inputs[0] = column;
+  Values results = normalize_batch(n);
+  if (!results.empty()) results[0] = n.reshape(results[0], x.type.shape);
+  return results;
 }
 
 // Before operator set 13 softmax flattens the axes from `axis` on.

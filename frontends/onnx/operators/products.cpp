@@ -1,6 +1,8 @@
 // Matrix products: Gemm and MatMul.
 #include "frontends/onnx/operators/products.h"
 
+#include <cmath>
+
 #include "frontends/onnx/operators/table.h"
 
 namespace dlcc::frontends::onnx {
@@ -46,7 +48,7 @@ void check_inner_sizes(Node& n, bool transpose_a, bool transpose_b) {
                                         : "the columns of A' must be as many as the rows of B'");
 }
 
-// alpha * A' * B' + beta * C
+// alpha * A' * B' + beta * C. Integers times fractions are added in float64.
 Values convert_gemm(Node& n) {
   const Value &a = n.in(0), &b = n.in(1);
   double alpha = n.number("alpha", 1), beta = n.number("beta", 1);
@@ -62,9 +64,13 @@ Values convert_gemm(Node& n) {
   } else {
     product = n.call("nn.matmul", {a, b}, {{"transpose_a", transpose_a}, {"transpose_b", transpose_b}});
   }
-  product = scaled(n, product, alpha);
-  if (!n.has(2) || beta == 0) return {product};
-  return {add_bias(n, product, scaled(n, n.in(2), beta))};
+  const DType type = a.type.dtype;
+  const bool has_bias = n.has(2) && beta != 0;
+  const bool fractions = alpha != std::floor(alpha) || (has_bias && beta != std::floor(beta));
+  const DType computed = is_integer(type) && fractions ? dtype::f64 : type;
+  product = scaled(n, n.cast(product, computed), alpha);
+  if (!has_bias) return {n.cast(product, type)};
+  return {n.cast(add_bias(n, product, scaled(n, n.cast(n.in(2), computed), beta)), type)};
 }
 
 Values convert_matmul(Node& n) { return {matrix_product(n, n.in(0), n.in(1))}; }

@@ -39,31 +39,39 @@ bool check_divisible(Node& n, const Dim& size, int64_t divisor, const char* what
                  fmt::format("the {} {} is not divisible by {}", what, size.str(), divisor));
 }
 
-Values convert_depth_to_space(Node& n) {
-  auto b = block_size(n);
+// Whether a pixel of the block follows its channel in the depth, as the attribute `mode` says.
+bool depth_first(Node& n) {
   const std::string mode = n.text("mode", "DCR");
   n.check(mode == "DCR" || mode == "CRD", DiagnosticId::bad_attribute, fmt::format("mode is '{}'", mode),
           "it is DCR (depth, column, row) or CRD");
+  return mode == "CRD";
+}
+
+Values convert_depth_to_space(Node& n) {
+  auto b = block_size(n);
+  const bool crd = depth_first(n);
   if (n.failed()) return {};
   const Shape& s = n.in(0).type.shape;
   if (!check_divisible(n, s[1], *b * *b, "number of channels")) return {};
   const Dim depth = floor_div(s[1], *b * *b);
-  const bool depth_first = mode == "CRD";
-  const Shape split = depth_first ? Shape{s[0], depth, *b, *b, s[2], s[3]} : Shape{s[0], *b, *b, depth, s[2], s[3]};
+  const Shape split = crd ? Shape{s[0], depth, *b, *b, s[2], s[3]} : Shape{s[0], *b, *b, depth, s[2], s[3]};
   const std::vector<int64_t> order =
-      depth_first ? std::vector<int64_t>{0, 1, 4, 2, 5, 3} : std::vector<int64_t>{0, 3, 4, 1, 5, 2};
+      crd ? std::vector<int64_t>{0, 1, 4, 2, 5, 3} : std::vector<int64_t>{0, 3, 4, 1, 5, 2};
   Value blocks = n.call("transpose", {n.reshape(n.in(0), split)}, {{"axes", order}});
   return {n.reshape(blocks, {s[0], depth, s[2] * Dim(*b), s[3] * Dim(*b)})};
 }
 
 Values convert_space_to_depth(Node& n) {
   auto b = block_size(n);
-  if (!b) return {};
+  const bool crd = n.opset() >= 28 && depth_first(n);
+  if (n.failed()) return {};
   const Shape& s = n.in(0).type.shape;
   if (!check_divisible(n, s[2], *b, "height") || !check_divisible(n, s[3], *b, "width")) return {};
   const Dim height = floor_div(s[2], *b), width = floor_div(s[3], *b);
   Value split = n.reshape(n.in(0), {s[0], s[1], height, *b, width, *b});
-  Value blocks = n.call("transpose", {split}, {{"axes", relay::AttrList{0, 3, 5, 1, 2, 4}}});
+  const std::vector<int64_t> order =
+      crd ? std::vector<int64_t>{0, 1, 3, 5, 2, 4} : std::vector<int64_t>{0, 3, 5, 1, 2, 4};
+  Value blocks = n.call("transpose", {split}, {{"axes", order}});
   return {n.reshape(blocks, {s[0], s[1] * Dim(*b * *b), height, width})};
 }
 

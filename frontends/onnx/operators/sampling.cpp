@@ -65,10 +65,14 @@ Values convert_deform_conv(Node& n) {
   check_kernel_shape(n, weight, taps);
   const int64_t positions = taps[0] * taps[1], offset_groups = n.integer("offset_group", 1);
   const Shape& of_offset = offset.type.shape;
-  Value mask = n.has(4) ? n.in(4)
-                        : n.call("full", {n.scalar(x.type.dtype, 1)},
-                                 {{"shape", relay::sizes_attribute({of_offset[0], positions * offset_groups,
-                                                                    of_offset[2], of_offset[3]})}});
+  const Dim masked = Dim(positions) * Dim(offset_groups);
+  if (!n.check(offset_groups >= 1 && !masked.is_overflow(), DiagnosticId::bad_attribute,
+               fmt::format("offset_group is {}", offset_groups), "it must divide the number of channels of X"))
+    return {};
+  Value mask = n.has(4)
+                   ? n.in(4)
+                   : n.call("full", {n.scalar(x.type.dtype, 1)},
+                            {{"shape", relay::sizes_attribute({of_offset[0], masked, of_offset[2], of_offset[3]})}});
   Value columns = n.call("nn.deformable_im2col", {x, offset, mask},
                          {{"kernel_size", taps},
                           {"strides", n.integers("strides", 2, 1)},

@@ -45,7 +45,8 @@ Values convert_tensor_scatter(Node& n) {
   const std::string mode = n.text("mode", "linear");
   n.check(mode == "linear" || mode == "circular", DiagnosticId::bad_attribute, fmt::format("mode is '{}'", mode),
           "it is linear or circular");
-  if (n.failed() || n.in(0).rank() == 0) return {};
+  n.check(n.in(0).rank() > 0, DiagnosticId::shape_mismatch, "past_cache must have an axis for the batch");
+  if (n.failed()) return {};
   Value starts = n.has(2) ? n.in(2)
                           : n.call("full", {n.scalar(dtype::i64, 0)},
                                    {{"shape", relay::sizes_attribute({n.in(0).type.shape[0]})}});

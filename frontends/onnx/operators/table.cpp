@@ -109,9 +109,23 @@ std::string qualified_name(const std::string& domain, const std::string& op) {
   return domain.empty() ? op : domain + "." + op;
 }
 
-std::vector<std::string> input_names(const Row& row) {
+// The names in the row, each with '?' at its end if the row has it.
+static std::vector<std::string> marked_names(const Row& row) {
   std::istringstream names(row.inputs);
   return {std::istream_iterator<std::string>(names), {}};
+}
+
+std::vector<std::string> input_names(const Row& row) {
+  std::vector<std::string> names = marked_names(row);
+  for (std::string& name : names)
+    if (name.ends_with('?')) name.pop_back();
+  return names;
+}
+
+bool is_optional_input(const Row& row, int input) {
+  const std::vector<std::string> names = marked_names(row);
+  const auto k = static_cast<size_t>(input);
+  return input >= row.min_inputs || (k < names.size() && names[k].ends_with('?'));
 }
 
 int inputs_before_list(const Row& row) {
@@ -130,7 +144,10 @@ std::string inputs_text(const Row& row) {
   std::string text;
   for (int k = 0; k < static_cast<int>(names.size()); ++k) {
     const bool is_list = row.max_inputs == any_number && k == inputs_before_list(row);
-    text += (k == 0 ? "" : " ") + names[static_cast<size_t>(k)] + (is_list ? "..." : k >= row.min_inputs ? "?" : "");
+    text += (k == 0 ? "" : " ") + names[static_cast<size_t>(k)] +
+            (is_list                     ? "..."
+             : is_optional_input(row, k) ? "?"
+                                         : "");
   }
   return text;
 }

@@ -19,8 +19,10 @@ inline constexpr int any_number = -1;
 
 struct Row {
   const char* op;
-  int64_t since;       // first operator set version of the row, which applies until the operator's next row
-  const char* inputs;  // the standard's names of the inputs, "X W B"; the last names a list if there may be any number
+  int64_t since;  // first operator set version of the row, which applies until the operator's next row
+  // The standard's names of the inputs, "X W B"; the last names a list if there may be any number. A '?' after a name
+  // marks an input that may be omitted although later ones are required.
+  const char* inputs;
   int min_inputs, max_inputs, max_outputs;
   Converter convert;
   bool keeps_shape = false;  // the first result has the shape of the first operand
@@ -56,6 +58,8 @@ std::vector<std::string> input_names(const Row&);
 std::string input_name(const Row&, int input);
 // The number of inputs before the list; of all inputs, where there is no list.
 int inputs_before_list(const Row&);
+// Whether a node may omit an input that is not in the list.
+bool is_optional_input(const Row&, int input);
 // The names of the inputs; '?' marks those that may be omitted, "..." a list: "X W B?", "inputs...".
 std::string inputs_text(const Row&);
 

@@ -247,7 +247,8 @@ void add_windows(Table& table) {
       {"GlobalAveragePool", 1, "X", 1, 1, 1, global_pool("nn.global_avg_pool2d", "mean")},
       {"GlobalMaxPool", 1, "X", 1, 1, 1, global_pool("nn.global_max_pool2d", "max")},
   });
-  table.only_if("Conv", "the sizes of the kernel are known at compile time");
+  table.only_if("Conv", "there are one to three spatial axes, and the sizes of the kernel are known at compile time");
+  for (const char* op : {"MaxPool", "AveragePool", "LpPool"}) table.only_if(op, "there are one to three spatial axes");
 }
 
 }  // namespace dlcc::frontends::onnx

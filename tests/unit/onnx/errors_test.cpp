@@ -162,6 +162,11 @@ TEST_CASE("attributes and sizes of com.microsoft that do not fit are refused") {
           integer("N", int64_t{1} << 60) + integer("K", 16) + integer("block_size", 16), "must be in [1, 1073741824]");
 }
 
+TEST_CASE("TensorScatter of a scalar is refused") {
+  CHECK(errors_of(value("input", "c", 1, {}) + "output { name: 'z' } " + node("TensorScatter", {"c", "c"}, {"z"}), 24)
+            .find("past_cache must have an axis for the batch") != std::string::npos);
+}
+
 TEST_CASE("Attention with past_key but no past_value is refused") {
   const std::string x = value("input", "q", 1, {"1", "2", "2", "8"}), cache = value("input", "p", 1, {"2", "2"});
   CHECK(body(graph_bytes(x + cache + "output { name: 'y' } " + node("Attention", {"q", "q", "q", "", "p"}, {"y"}), 23))

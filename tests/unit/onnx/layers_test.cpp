@@ -1,5 +1,6 @@
 // Results of operators that the importer composes of several Relay operators.
 #include "evaluated.h"
+#include "support/float_formats.h"
 
 using namespace dlcc;
 using namespace dlcc::frontends::onnx;
@@ -80,6 +81,112 @@ TEST_CASE("DepthToSpace and SpaceToDepth move blocks of pixels") {
   CHECK(result_of("DepthToSpace", {two}, integer("blocksize", 2) + text("mode", "CRD")) ==
         "(1, 2, 2, 2): 0 1 2 3 4 5 6 7");
   CHECK(result_of("DepthToSpace", {two}, integer("blocksize", 2)) == "(1, 2, 2, 2): 0 2 4 6 1 3 5 7");
+}
+
+TEST_CASE("SpaceToDepth of operator set 28 has the pixels of a block before or after the channels") {
+  const Constant two = floats({1, 2, 2, 2}, {0, 1, 2, 3, 4, 5, 6, 7});
+  auto y = [&](const std::string& mode) {
+    return result_of("SpaceToDepth", {two}, integer("blocksize", 2) + mode, 1, "", {}, 28);
+  };
+  CHECK(y("") == "(1, 8, 1, 1): 0 4 1 5 2 6 3 7");
+  CHECK(y(text("mode", "DCR")) == "(1, 8, 1, 1): 0 4 1 5 2 6 3 7");
+  CHECK(y(text("mode", "CRD")) == "(1, 8, 1, 1): 0 1 2 3 4 5 6 7");
+}
+
+TEST_CASE("BatchNormalization of a list normalizes one channel") {
+  const Constant x = floats({3}, {1, 2, 3}), scale = floats({1}, {2}), shift = floats({1}, {1}),
+                 mean = floats({1}, {0.5}), variance = floats({1}, {4});
+  const std::vector<Constant> args = {x, scale, shift, mean, variance};
+  CHECK(result_of("BatchNormalization", args) == "(3): 1.5 2.5 3.5");
+  CHECK(result_of("BatchNormalization", args, integer("training_mode", 1), 3) ==
+        "(3): -1.449 1 3.449\n(1): 0.65\n(1): 3.667");
+}
+
+TEST_CASE("Unique of no elements has empty results") {
+  CHECK(result_of("Unique", {floats({0}, {})}, "", 4) == "(0):\n(0):\n(0):\n(0):");
+  CHECK(result_of("Unique", {floats({2, 0}, {})}, integer("axis", 1), 2) == "(2, 0):\n(0):");
+}
+
+TEST_CASE("Pow does not round a wider exponent to the type of the base") {
+  auto half = [](float v) { return Constant::of<uint16_t>(dtype::f16, {1}, {float_to_half(v)}); };
+  const Constant brain = Constant::of<uint16_t>(dtype::bf16, {1}, {float_to_bfloat16(-1)});
+  auto real = [](double v) { return Constant::of<double>(dtype::f64, {1}, {v}); };
+  CHECK(result_of("Pow", {half(-1), floats({1}, {2049})}) == "(1): -1");
+  CHECK(result_of("Pow", {half(1.5), floats({1}, {3})}) == "(1): 3.375");
+  CHECK(result_of("Pow", {brain, integers({1}, {257})}) == "(1): -1");
+  CHECK(result_of("Pow", {floats({1}, {-1}), integers({1}, {16777217})}) == "(1): -1");
+  CHECK(result_of("Pow", {floats({1}, {-1}), real(16777217)}) == "(1): -1");
+  CHECK(result_of("Pow", {real(-1), integers({1}, {16777217})}) == "(1): -1");
+  CHECK(result_of("Pow", {half(-1)}, "", 1, list("e", {2049}), {"e"}) == "(1): -1");
+  // A constant that the type of the base has leaves a multiplication.
+  CHECK(ImportedNode{"Pow", 15, {"x", "e"}, "", "initializer { name: 'e' data_type: 7 int64_data: 3 } "}.result() ==
+        "  power(%x, 3f)\n");
+}
+
+TEST_CASE("Gemm of integers adds fractions before it rounds") {
+  auto whole = [](std::vector<int64_t> shape, const std::vector<int32_t>& v) {
+    return Constant::of<int32_t>(dtype::i32, std::move(shape), v);
+  };
+  const Constant a = whole({1, 2}, {1, 2}), b = whole({2, 1}, {1, 1}), c = whole({1}, {3});
+  CHECK(result_of("Gemm", {a, b, c}, number("alpha", 0.5) + number("beta", 0.5)) == "(1, 1): 3");
+  CHECK(result_of("Gemm", {a, b, c}, number("beta", 1.5)) == "(1, 1): 7");
+  CHECK(result_of("Gemm", {a, b}, number("alpha", -1.5)) == "(1, 1): -4");
+  CHECK(result_of("Gemm", {a, b, c}, number("alpha", 2) + number("beta", 3)) == "(1, 1): 15");
+}
+
+TEST_CASE("SkipLayerNormalization and EmbedLayerNormalization of float16 round their results only") {
+  // In float16 2048 + 1 is 2048.
+  auto halves = [](std::vector<int64_t> shape, const std::vector<float>& v) {
+    std::vector<uint16_t> bits;
+    for (float x : v) bits.push_back(float_to_half(x));
+    return Constant::of(dtype::f16, std::move(shape), bits);
+  };
+  auto y = [](const std::string& op, const std::vector<std::string>& inputs, const std::vector<Constant>& args) {
+    std::string graph = "output { name: 'y' } " + node(op, inputs, {"y"}, "domain: 'com.microsoft' ");
+    size_t k = 0;
+    for (const std::string& input : inputs)
+      if (!input.empty()) {
+        graph += value("input", input, onnx_number(args[k].dtype()), dims_of(args[k]));
+        ++k;
+      }
+    return evaluated(model_bytes("ir_version: 8 opset_import { version: 17 } opset_import { domain: 'com.microsoft' "
+                                 "version: 1 } graph { " +
+                                 graph + "}"),
+                     args);
+  };
+  const Constant large = halves({1, 2}, {2048, 2048}), small = halves({1, 2}, {1, 0}), scale = halves({2}, {1, 1});
+  CHECK(y("SkipLayerNormalization", {"x", "s", "g"}, {large, small, scale}) == "(1, 2): 1 -1");
+  CHECK(y("SkipSimplifiedLayerNormalization", {"x", "s", "g"}, {large, small, scale}) == "(1, 2): 1 1");
+  const Constant id = Constant::of<int32_t>(dtype::i32, {1, 1}, {0}), shift = halves({2}, {0, 0});
+  CHECK(y("EmbedLayerNormalization", {"i", "", "w", "p", "", "g", "b"}, {id, large, small, scale, shift}) ==
+        "(1, 1, 2): 1 -1");
+}
+
+TEST_CASE("a block of quantization may be longer than the axis") {
+  const std::string blocks = integer("axis", 1) + integer("block_size", INT64_MAX);
+  CHECK(result_of("QuantizeLinear", {floats({1, 4}, {1, 2, 3, 4}), floats({1, 1}, {0.5})}, blocks) ==
+        "(1, 4): 2 4 6 8");
+  CHECK(result_of("DequantizeLinear", {bytes_of({1, 4}, {1, 2, 3, 4}), floats({1, 1}, {0.5})}, blocks) ==
+        "(1, 4): 0.5 1 1.5 2");
+}
+
+TEST_CASE("DeformConv refuses numbers of offset groups that do not divide the channels") {
+  const std::string x = value("input", "x", 1, {"1", "2", "3", "3"}), w = value("input", "w", 1, {"1", "2", "2", "2"}),
+                    offset = value("input", "o", 1, {"1", "8", "2", "2"}),
+                    mask = value("input", "m", 1, {"1", "4", "2", "2"});
+  auto says = [&](int64_t groups, const std::vector<std::string>& more, const char* message) {
+    std::vector<std::string> inputs = {"x", "w", "o"};
+    inputs.insert(inputs.end(), more.begin(), more.end());
+    const std::string text = body(graph_bytes(x + w + offset + mask + "output { name: 'y' } " +
+                                                  node("DeformConv", inputs, {"y"}, integer("offset_group", groups)),
+                                              19));
+    CAPTURE(text);
+    return text.find(message) != std::string::npos;
+  };
+  CHECK(says(int64_t{1} << 62, {}, "offset_group is 4611686018427387904"));
+  CHECK(says(int64_t{1} << 60, {"", "m"}, "2 channels cannot be divided into 1152921504606846976 deformable"));
+  CHECK(says(3, {}, "2 channels cannot be divided into 3 deformable"));
+  CHECK(says(0, {}, "offset_group is 0"));
 }
 
 TEST_CASE("CenterCropPad crops and pads at both ends") {

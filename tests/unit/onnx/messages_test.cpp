@@ -301,7 +301,7 @@ TEST_CASE("NaN and infinities in weights are a warning, in masks they are not") 
 
 TEST_CASE("a number that an integer type cannot hold is a warning") {
   const std::string a = value("input", "a", 6, {"2", "2"}), out = value("output", "y", 6, {"2", "2"});
-  CHECK(has(warnings_of(a + out + node("Gemm", {"a", "a"}, {"y"}, number("alpha", 0.5f))),
-            "m: node 'y' (Gemm): warning[lost-precision]: the number 0.5 becomes 0 in int32\n"));
+  CHECK(has(warnings_of(a + out + node("Gemm", {"a", "a"}, {"y"}, number("alpha", 4294967296.0f))),
+            "m: node 'y' (Gemm): warning[lost-precision]: the number 4294967296 becomes 0 in int32\n"));
   CHECK(warnings_of(a + out + node("Gemm", {"a", "a"}, {"y"}, number("alpha", 2))).empty());
 }

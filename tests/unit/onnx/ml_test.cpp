@@ -114,6 +114,43 @@ TEST_CASE("SVMRegressor and SVMClassifier with each kernel") {
                 1, "one number for each of the 3 pairs of classes"));
 }
 
+TEST_CASE("numbers of vectors and targets that no model has are refused") {
+  for (const int64_t count : {int64_t{-1}, INT64_MAX}) {
+    const std::string machine = reals("coefficients", {1, 2}) + reals("support_vectors", {1, 1}) + reals("rho", {0}) +
+                                ints("vectors_per_class", {count, 2}) + ints("classlabels_ints", {7, 9});
+    CHECK(refused(matrix() + ml_node("SVMClassifier", machine, {"x"}, {"y", "z"}) + two_outputs, 1,
+                  "which is no number of vectors"));
+  }
+  CHECK(refused(matrix() +
+                    ml_node("SVMRegressor", reals("coefficients", {1, 2}) + reals("support_vectors", {1, 1}) +
+                                                reals("rho", {0}) + integer("n_supports", int64_t{1} << 62)) +
+                    one_output,
+                1, "numbers for 4611686018427387904 vectors of 2 features"));
+  for (const int64_t targets : {int64_t{-1}, int64_t{0}, int64_t{1} << 62}) {
+    const std::string attributes = reals("coefficients", {1, 2}) + integer("targets", targets);
+    CHECK(refused(matrix() + ml_node("LinearRegressor", attributes) + one_output, 1, "there are 2 coefficients for"));
+  }
+}
+
+TEST_CASE("Binarizer compares integers with thresholds between them and beyond their type") {
+  auto binary = [](float threshold, const std::vector<int64_t>& x) {
+    return evaluated(
+        ml_graph(value("input", "x", i64, {"3"}) + ml_node("Binarizer", number("threshold", threshold)) + one_output,
+                 1),
+        {integers({3}, x)});
+  };
+  CHECK(binary(-0.5, {-1, 0, 1}) == "(3): 0 1 1");
+  CHECK(binary(0.5, {-1, 0, 1}) == "(3): 0 0 1");
+  CHECK(binary(1e19f, {0, 1, INT64_MAX}) == "(3): 0 0 0");
+  CHECK(binary(-1e19f, {0, 1, INT64_MIN}) == "(3): 1 1 1");
+}
+
+TEST_CASE("Imputer of any rank has features along the last axis") {
+  const std::string graph = value("input", "x", f32, {"2", "1", "2"}) +
+                            ml_node("Imputer", reals("imputed_value_floats", {5, 6})) + one_output;
+  CHECK(evaluated(ml_graph(graph, 1), {floats({2, 1, 2}, {0, 1, 2, 0})}) == "(2, 1, 2): 5 1 2 6");
+}
+
 namespace {
 
 // A tree of one comparison of feature 0 with 1, whose leaves have the weights 10 (true) and 20 (false) for target 0.
@@ -233,6 +270,35 @@ TEST_CASE("LabelEncoder, OneHotEncoder and CategoryMapper translate labels") {
       ml_node("LabelEncoder", ints("keys_int64s", {0}) + texts("values_strings", {"b"}), {"k"}, {"t"}) +
       node("Equal", {"x", "t"}, {"y"}) + one_output;
   CHECK(evaluated(ml_graph(there, 2), {}) == "(2): 1 0");
+}
+
+TEST_CASE("keys, values and the default of LabelEncoder may be tensors of strings") {
+  auto strings = [](const std::string& name, const std::vector<std::string>& list) {
+    std::string data;
+    for (const std::string& s : list) data += fmt::format("string_data: '{}' ", s);
+    return fmt::format("attribute {{ name: '{}' type: TENSOR t {{ data_type: 8 dims: {} {} }} }} ", name, list.size(),
+                       data);
+  };
+  const std::string words = "initializer { name: 'x' data_type: 8 dims: 2 string_data: 'b' string_data: 'c' } ";
+  const std::string numbers = strings("keys_tensor", {"a", "b"}) + ints("values_int64s", {1, 2});
+  CHECK(evaluated(ml_graph(words + ml_node("LabelEncoder", numbers) + one_output, 4), {}) == "(2): 2 -1");
+  const std::string there =
+      list("k", {0, 5}) + words +
+      ml_node("LabelEncoder",
+              ints("keys_int64s", {0}) + strings("values_tensor", {"b"}) + strings("default_tensor", {"c"}), {"k"},
+              {"t"}) +
+      node("Equal", {"x", "t"}, {"y"}) + one_output;
+  CHECK(evaluated(ml_graph(there, 4), {}) == "(2): 1 1");
+}
+
+TEST_CASE("encoders of labels take no sequences") {
+  auto says = [](const std::string& op, const std::string& attributes, int version) {
+    return refused(matrix(i64) + node("SequenceConstruct", {"x"}, {"s"}) + ml_node(op, attributes, {"s"}) + one_output,
+                   version, "X must be a tensor, found a sequence of 1 tensor");
+  };
+  CHECK(says("LabelEncoder", ints("keys_int64s", {1}) + ints("values_int64s", {1}), 2));
+  CHECK(says("CategoryMapper", texts("cats_strings", {"c"}) + ints("cats_int64s", {7}), 1));
+  CHECK(says("OneHotEncoder", ints("cats_int64s", {1}), 1));
 }
 
 TEST_CASE("strings, maps and other unsupported values are refused with a remedy") {

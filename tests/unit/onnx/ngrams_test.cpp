@@ -54,6 +54,9 @@ TEST_CASE("invalid n-gram pools are refused") {
   CHECK(says(vectorizer("TF", 1, 1, 0) + ints("ngram_counts", {0}) + ints("ngram_indexes", {0, 0}) +
                  ints("pool_int64s", {1, 2}),
              "has 0 twice"));
+  CHECK(says(vectorizer("TF", 1, 1, 0) + ints("ngram_counts", {0}) + ints("ngram_indexes", {INT32_MAX}) +
+                 ints("pool_int64s", {1}),
+             "error[too-large]: attribute 'ngram_indexes' has column 2147483647"));
 }
 
 }  // namespace dlcc::frontends::onnx

@@ -57,6 +57,8 @@ TEST_CASE("BatchNormalization computes statistics in training mode, which depend
       "nn.batch_norm"));
   CHECK(ImportedNode{"BatchNormalization", 15, inputs, "", three, {"y", "m", "v"}}.says(
       "there are running statistics in training mode only"));
+  CHECK(ImportedNode{"BatchNormalization", 6, inputs, integer("is_test", 1), three, {"y", "m", "v", "s"}}.says(
+      "its output 's' is not computed"));
 }
 
 TEST_CASE("Trilu, EyeLike, OneHot, Range and Tile: structure and errors") {

@@ -36,6 +36,7 @@ TEST_CASE("axes and other attributes that became inputs are read in both forms")
             .result() == "  strided_slice(%x, begin=[-1], end=[-9], strides=[-1], axes=[1])\n");
   CHECK(ImportedNode{"Clip", 6, {"x"}, number("min", -1)}.result() ==
         "  clip(%x, a_min=-1f, a_max=3.4028234663852886e+38f)\n");
+  CHECK(ImportedNode{"Clip", 5, {"x"}, number("min", -1)}.result() == "  clip(%x, a_min=-1f, a_max=inff)\n");
   CHECK(ImportedNode{"Reshape", 1, {"x"}, ints("shape", {0, -1})}.result() == "  reshape(%x, newshape=[0, -1])\n");
 }
 
