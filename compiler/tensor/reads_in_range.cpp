@@ -12,8 +12,8 @@
 namespace dlcc::tensor {
 namespace {
 
-// PossibleSizes for which every axis has an index, and each symbol within its bounds may have every value independently
-// of the others.
+// The sizes for which every axis has an index, if each symbol may have every value within its bounds independently of
+// the others.
 class PossibleSizes {
  public:
   // Empty if the axes' extents relate symbols with each other.
