@@ -63,6 +63,26 @@ TEST_CASE("a slice that several stages compute is updated in place") {
   CHECK(count_of<Invoke>(p) == 1);  // without the zeros
 }
 
+TEST_CASE("a function whose earlier stage may end the run updates no slice in place") {
+  Program p = lowered(R"(
+  tensor @update(list: i64[4], data: f32[5, 4], i: i64[]) -> (y: f32[5, 4]) {
+    temp row: f32[4]
+    row[j < 4] = f32(list[j])
+      require list[j] < 1000 : index_out_of_range
+    y[t < 5, j < 4] = t == i[] ? tanh(row[j]) : data[t, j]
+  }
+  def @main(%list: Tensor[(4), int64], %x: Tensor[(5, 4), float32], %first: int64) {
+    let %loop = fn (%i: int64, %ys: Tensor[(5, 4), float32]) -> Tensor[(5, 4), float32] {
+      if (less(%i, 9i64)) {
+        let %next: Tensor[(5, 4), float32] = call_tensor(@update, %list, %ys, %i + %first);
+        %loop(%i + 1i64, %next)
+      } else { %ys }
+    };
+    %loop(0i64, %x)
+  })");
+  CHECK(count_of<std::shared_ptr<Branch>>(p) == 0);  // the function runs also where the index is out of range
+}
+
 TEST_CASE("a loop that updates some slices keeps the initial value of the others") {
   lowered(std::string(update_row) + R"(
   def @main(%x: Tensor[(5, 4), float32]) {
