@@ -15,6 +15,7 @@ TEST_CASE("the length of a slice between two indices that are limited alike") {
   CHECK(largest_slice_length(length(limited(i), limited(i - Expr(1)))) == 0);
   CHECK(largest_slice_length(length(limited(i), limited(n))) == std::nullopt);
   CHECK(largest_slice_length(length(limited(i), min(i + Expr(3), n))) == std::nullopt);
+  CHECK(largest_slice_length(length(min(i, Expr(5)), min(i + Expr(3), n))) == std::nullopt);
   CHECK(largest_slice_length(limited(i + Expr(3)) - limited(i)) == std::nullopt);
   CHECK(largest_slice_length(select(i > n, i - n, Expr(7))) == std::nullopt);
 }
