@@ -193,6 +193,7 @@ Type Inference::instantiate(const FunctionType& f) {
 // others.
 static constexpr char mark_of_callee = '\'';
 static bool is_of_callee(const std::string& symbol) { return symbol.back() == mark_of_callee; }
+static std::string without_mark(const std::string& symbol) { return symbol.substr(0, symbol.size() - 1); }
 
 // The symbols for which each call finds sizes, by their marked names: all of a global function, and those of a local
 // function that do not name sizes of the function around it.
@@ -270,7 +271,7 @@ static std::string violated_bound(const std::vector<DimPair>& pairs, const std::
   for (const DimPair& pair : pairs)
     for (const Symbol& s : pair.param.symbols())
       if (auto size = sizes.find(s.name); size != sizes.end() && provably_lt(size->second, s.low))
-        return fmt::format("{} would be {}", s.name.substr(0, s.name.size() - 1), size->second.str());
+        return fmt::format("{} would be {}", without_mark(s.name), size->second.str());
   return "";
 }
 
@@ -284,7 +285,7 @@ bool Inference::pass_argument(Atom& arg, Type param, int index, std::map<std::st
     std::map<std::string, Dim> names;
     for_each_symbol(param, [&](const Symbol& s) {
       if (!is_of_callee(s.name)) return;
-      names.emplace(s.name, Dim::symbol({s.name.substr(0, s.name.size() - 1)}));
+      names.emplace(s.name, Dim::symbol({without_mark(s.name)}));
       if (!sizes.contains(s.name)) sizes.emplace(s.name, fresh_symbol());
     });
     const Type declared = std::exchange(param, substitute(param, sizes));

@@ -145,8 +145,7 @@ class LoopFunction {
       Value all = parameter("scanned", {shape, slice.type.dtype});
       Value at = out.reversed ? slice_index(n_, counter_, size_of_axis(n_, all, axis), true) : counter_;
       carried_.push_back(all);
-      scanned_axes_.push_back(out.axis);
-      written_axes_.push_back(axis);
+      transposed_to_.push_back(axis == out.axis ? 0 : out.axis);
       iteration.carried.push_back(n_.call("dynamic_update_slice", {all, slice, at}, {{"axis", axis}}));
     }
   }
@@ -159,14 +158,14 @@ class LoopFunction {
     return are_contiguous ? out.axis : 0;
   }
 
-  // Moves the axes of the iterations to where the model has them.
+  // Moves the axis of the iterations to where the model has it.
   void transpose(Values& results, size_t scanned) {
-    for (size_t k = 0; k < scanned_axes_.size() && !n_.failed(); ++k) {
+    for (size_t k = 0; k < transposed_to_.size() && !n_.failed(); ++k) {
       Value& all = results[scanned + k];
-      if (scanned_axes_[k] == written_axes_[k]) continue;
+      if (transposed_to_[k] == 0) continue;
       relay::AttrList axes;
       for (int64_t d = 1; d < all.rank(); ++d) axes.emplace_back(d);
-      axes.insert(axes.begin() + scanned_axes_[k], relay::AttrValue(int64_t{0}));
+      axes.insert(axes.begin() + transposed_to_[k], relay::AttrValue(int64_t{0}));
       all = n_.call("transpose", {all}, {{"axes", axes}});
     }
   }
@@ -267,8 +266,7 @@ class LoopFunction {
   Value counter_;
   std::optional<Value> again_;          // if iterations compute a condition
   Values carried_;                      // scan outputs last
-  std::vector<int64_t> scanned_axes_;   // of scan outputs: the axis of the iterations
-  std::vector<int64_t> written_axes_;   // the same axis within the loop
+  std::vector<int64_t> transposed_to_;  // of scan outputs: the axis to which the outermost one moves; 0: it stays
   bool counts_ = false;                 // whether the counter is needed
   bool returns_count_ = false;          // whether the number of iterations is the last result of the function
   int first_symbol_ = 0;                // of the iteration
