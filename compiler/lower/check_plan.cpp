@@ -11,9 +11,9 @@
 //   * A kernel's parameter has at most the bytes of its operand, and at most the alignment that is known of the
 //     operand's address.
 //   * A read finds its own value (or views of it) in every byte, on every path. The state after a branch is the
-//     intersection of the states after its arms; loops are interpreted up to a fixed point. An arm is not taken if it
-//     defines other sizes than those at which the program is interpreted, and a loop has no iteration if its first test
-//     fails at these sizes.
+//     intersection of the states after its arms; loops are interpreted up to a fixed point. An arm is not taken if
+//     the condition, or the sizes that the arm defines, are others at the sizes at which the program is interpreted. A
+//     loop has no iteration if its first test fails at these sizes.
 //   * A loop with a constant number of iterations, each of which writes the slice of a value at its counter, or at the
 //     distance of its counter from the end, has written all of the value if no step of the loop reads it.
 //   * A loop that counts from 0 by 1, and in each iteration writes the slice of a value at its counter, has written as
@@ -350,7 +350,10 @@ class PlanChecker : ValueAddresses {
       fail("{}: {} has no element {}", where, label(v), element);
   }
 
-  void execute(const Compute&, ByteOwners&) {}
+  void execute(const Compute& step, ByteOwners&) {
+    const tensor::Expr value = tensor::simplify(tensor::substitute(step.value, constants_));
+    if (tensor::as<tensor::Literal>(value)) constants_.insert_or_assign(step.result, value);
+  }
   void execute(const Require&, ByteOwners&) {}
   void execute(const CheckSize&, ByteOwners&) {}
   void execute(const std::shared_ptr<Branch>&, ByteOwners&) {}
@@ -365,8 +368,9 @@ class PlanChecker : ValueAddresses {
   }
 
   bool execute(const Branch& branch, ByteOwners& memory) {
-    const bool has_then = is_possible(branch, &Branch::Merge::then_value);
-    const bool has_else = is_possible(branch, &Branch::Merge::else_value);
+    const auto condition = tensor::constant_integer(tensor::simplify(tensor::substitute(branch.condition, constants_)));
+    const bool has_then = condition != 0 && is_possible(branch, &Branch::Merge::then_value);
+    const bool has_else = condition != 1 && is_possible(branch, &Branch::Merge::else_value);
     if (has_then != has_else) return execute(has_then ? branch.then_region : branch.else_region, memory);
     ByteOwners other = memory;
     const bool after_then = execute(branch.then_region, memory), after_else = execute(branch.else_region, other);
@@ -428,6 +432,7 @@ class PlanChecker : ValueAddresses {
   const Program& program_;
   const std::vector<FunctionPlan>& functions_;
   std::map<const Call*, size_t> calls_;  // their numbers in the order of lower/walk.h
+  tensor::Substitution constants_;       // scalars that are constant at the sizes
   std::set<ValueId> incomplete_;         // values that loops around the step write slice by slice
 };
 

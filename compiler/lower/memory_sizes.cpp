@@ -4,6 +4,7 @@
 #include <functional>
 #include <utility>
 
+#include "lower/arm_conditions.h"
 #include "lower/size_conditions.h"
 #include "lower/walk.h"
 
@@ -50,9 +51,13 @@ class ChecksBeforeAll {
 class ChecksBeforeSteps {
  public:
   // `wanted`: whether a check is collected. `calls`: by function of the program.
-  ChecksBeforeSteps(const Function& function, const std::function<bool(const Dim&)>& wanted,
+  ChecksBeforeSteps(const Program& program, const Function& function, const std::function<bool(const Dim&)>& wanted,
                     std::vector<ChecksBeforeAll>& calls)
-      : function_(function), wanted_(wanted), uses_(function.values.size()), calls_(calls) {}
+      : function_(function),
+        wanted_(wanted),
+        arms_(entry_symbols(program)),
+        uses_(function.values.size()),
+        calls_(calls) {}
 
   // The checks before the uses of each value. `checked_by_callers`: before each call of the function itself.
   std::vector<ChecksBeforeAll> run(const Dims& checked_by_callers) {
@@ -73,23 +78,30 @@ class ChecksBeforeSteps {
       if (const auto* check = std::get_if<CheckSize>(&step)) {
         add(check->size);
       } else if (const auto* branch = std::get_if<std::shared_ptr<Branch>>(&step)) {
-        const Dims then_checks = checked_within((*branch)->then_region);
-        const Dims else_checks = checked_within((*branch)->else_region);
+        const Dims then_checks = checked_within((*branch)->then_region, sizes_in_arm(**branch, true));
+        const Dims else_checks = checked_within((*branch)->else_region, sizes_in_arm(**branch, false));
         for (const Dim& d : then_checks)
           if (contains(else_checks, d)) add(d);
       } else if (const auto* loop = std::get_if<std::shared_ptr<Loop>>(&step)) {
         visit((*loop)->test);  // at least once, and before the body
-        checked_within((*loop)->body);
+        checked_within((*loop)->body, {});
       } else {
+        if (const auto* compute = std::get_if<Compute>(&step)) arms_.define(*compute);
         if (const auto* call = std::get_if<Call>(&step)) calls_[static_cast<size_t>(call->function)].add_step(checked_);
         for_each_value(step, [&](ValueId v) { use(v); });
       }
     }
   }
 
-  // The checks at the end of the region, some of which may not be made.
-  Dims checked_within(const Region& region) {
+  // Sizes that the program does not check before the arm, because it does not take the arm where they are negative.
+  Dims sizes_in_arm(const Branch& branch, bool condition) const {
+    return arms_.natural_where(branch.condition, condition);
+  }
+
+  // The checks at the end of the region, some of which may not be made. `at_begin`: further ones before its steps.
+  Dims checked_within(const Region& region, const Dims& at_begin) {
     const Dims before = checked_;
+    for (const Dim& d : at_begin) add(d);
     visit(region);
     return std::exchange(checked_, before);
   }
@@ -102,6 +114,7 @@ class ChecksBeforeSteps {
 
   const Function& function_;
   const std::function<bool(const Dim&)>& wanted_;
+  ArmConditions arms_;
   Dims checked_;  // before the current step
   std::vector<ChecksBeforeAll> uses_;
   std::vector<ChecksBeforeAll>& calls_;
@@ -111,10 +124,10 @@ class ChecksBeforeSteps {
 std::vector<ChecksBeforeAll> checks_before_uses(const Program& program, const Function& function,
                                                 const std::function<bool(const Dim&)>& wanted) {
   std::vector<ChecksBeforeAll> calls(program.functions.size());
-  std::vector<ChecksBeforeAll> uses = ChecksBeforeSteps(program, wanted, calls).run({});
+  std::vector<ChecksBeforeAll> uses = ChecksBeforeSteps(program, program, wanted, calls).run({});
   if (&function == static_cast<const Function*>(&program)) return uses;
   for (size_t k = program.functions.size(); k-- > 0;) {  // callers before their callees
-    uses = ChecksBeforeSteps(program.functions[k], wanted, calls).run(calls[k].checks().value_or(Dims()));
+    uses = ChecksBeforeSteps(program, program.functions[k], wanted, calls).run(calls[k].checks().value_or(Dims()));
     if (&function == &program.functions[k]) return uses;
   }
   DLCC_CHECK(false, "{} is no function of the program", function.name);
@@ -131,11 +144,30 @@ void remove_implied(Dims& checks) {
   checks = std::move(smallest);
 }
 
+// Narrows the bounds of the symbol of a size such as 49 - n to the values at which the size is not negative.
+// `symbols`: those with narrowed bounds, by name.
+void narrow(const Dim& natural, std::map<std::string, Symbol>& symbols) {
+  const std::vector<Symbol> free = natural.symbols();
+  if (free.size() != 1) return;
+  Symbol& symbol = symbols.try_emplace(free[0].name, free[0]).first->second;
+  const auto high = (natural + Dim::symbol(symbol)).constant();  // of high - n
+  const auto low = (Dim::symbol(symbol) - natural).constant();   // of n - low
+  if (high) symbol.high = std::max(symbol.low, std::min(symbol.high, *high));
+  if (low) symbol.low = std::min(symbol.high, std::max(symbol.low, *low));
+}
+
 }  // namespace
 
 std::optional<int64_t> MemorySize::upper_bound() const {
   if (std::ranges::any_of(checks, [](const Dim& d) { return provably_lt(d, 0); })) return 0;
-  const auto bound = bytes.upper_bound();
+  auto bound = bytes.upper_bound();
+  if (bound && !checks.empty()) {  // bounds of the caller, which may be lower where the checks succeed
+    std::map<std::string, Symbol> symbols;
+    for (const Dim& d : checks) narrow(d, symbols);
+    std::map<std::string, Dim> narrowed;
+    for (const auto& [name, symbol] : symbols) narrowed.emplace(name, Dim::symbol(symbol));
+    bound = std::min(*bound, bytes.substitute(narrowed).upper_bound().value_or(*bound));
+  }
   return bound ? std::optional(std::max<int64_t>(*bound, 0)) : std::nullopt;
 }
 

@@ -1,8 +1,11 @@
 // The memory that values take at sizes at which steps use them, and at others.
 #include <doctest/doctest.h>
 
+#include "lower/arm_conditions.h"
+#include "lower/check_plan.h"
 #include "lower/instantiate.h"
 #include "lower/memory_sizes.h"
+#include "lower/plan.h"
 #include "program_builder.h"
 #include "symbolic_program.h"
 
@@ -135,4 +138,90 @@ TEST_CASE("a block has the memory of a value with fewer checks") {
   CHECK_FALSE(provably_le(fewer, all));
   CHECK(provably_le(MemorySize{100, {a - Dim(3)}}, fewer));
   CHECK_FALSE(provably_le(all, MemorySize{99, {a}}));
+}
+
+TEST_CASE("conditions of branches on sizes") {
+  const Dim size_n = Dim::symbol(n), size_m = Dim::symbol(m);
+  const tensor::Expr expr_n(size_n), expr_m(size_m);
+  auto where = [](const tensor::Expr& condition, bool value) {
+    return ArmConditions({n, m}).natural_where(condition, value);
+  };
+  using Dims = std::vector<Dim>;
+  struct Comparison {
+    tensor::BinaryOp op;
+    Dims where_true, where_false;
+  };
+  const Dim less = Dim(49) - size_n, at_most = Dim(50) - size_n;
+  for (const Comparison& c : {
+           Comparison{tensor::BinaryOp::lt, {less}, {Dim(0) - at_most}},
+           Comparison{tensor::BinaryOp::le, {at_most}, {Dim(0) - at_most - Dim(1)}},
+           Comparison{tensor::BinaryOp::gt, {Dim(0) - at_most - Dim(1)}, {at_most}},
+           Comparison{tensor::BinaryOp::ge, {Dim(0) - at_most}, {less}},
+           Comparison{tensor::BinaryOp::eq, {Dim(0) - at_most, at_most}, {}},
+           Comparison{tensor::BinaryOp::ne, {}, {Dim(0) - at_most, at_most}},
+       }) {
+    const tensor::Expr condition = tensor::binary(c.op, expr_n, tensor::Expr(50));
+    CHECK(where(condition, true) == c.where_true);
+    CHECK(where(condition, false) == c.where_false);
+    CHECK(where(tensor::logical_not(condition), true) == c.where_false);
+  }
+
+  const tensor::Expr few = expr_n < tensor::Expr(50), fewer = expr_m < expr_n;
+  CHECK(where(tensor::logical_and(few, fewer), true) == Dims{less, size_n - size_m - Dim(1)});
+  CHECK(where(tensor::logical_and(few, fewer), false).empty());
+  CHECK(where(tensor::logical_or(few, fewer), true).empty());
+  CHECK(where(tensor::logical_or(few, fewer), false) == Dims{size_n - Dim(50), size_m - size_n});
+
+  SUBCASE("whose computation may wrap tell nothing") {
+    const tensor::Expr square = expr_n * expr_n;
+    CHECK(where(square < tensor::Expr(50), true).empty());
+    CHECK(where(square + expr_n - square < tensor::Expr(50), true).empty());
+    CHECK(where(tensor::Expr(1000) * expr_n < tensor::Expr(50), true).size() == 1);
+  }
+  SUBCASE("by scalars") {
+    ArmConditions conditions({n});
+    const tensor::Var twice = tensor::make_var("twice"), is_few = tensor::make_var("few", dtype::boolean);
+    conditions.define({twice, expr_n * tensor::Expr(2)});
+    conditions.define({is_few, tensor::Expr(twice) <= tensor::Expr(9)});
+    CHECK(conditions.natural_where(is_few, true) == Dims{Dim(9) - Dim(2) * size_n});
+    CHECK(conditions.natural_where(tensor::make_var("other", dtype::boolean), true).empty());
+    CHECK(conditions.natural_where(expr_m < expr_n, true).empty());
+  }
+}
+
+TEST_CASE("a value of an arm takes no memory at sizes at which the branch does not take the arm") {
+  ProgramBuilder b;
+  b.program.dims = unbounded;
+  const ValueId x = b.input(1), square = b.temporary(1), y = b.output(1);
+  const Dim size = Dim::symbol(n);
+  const tensor::Var few = flag();
+  auto branch = std::make_shared<Branch>();
+  branch->condition = few;
+  branch->then_region.steps = {b.call({x}, {square}), b.call({square}, {y})};
+  branch->else_region.steps = {b.call({x}, {y})};
+  b.program.body.steps = {Compute{few, tensor::Expr(size) < tensor::Expr(50)}, branch};
+  b.program.values[square].shape = {size, size}, b.program.values[square].bytes = size * size;
+  auto memory = [&] { return MemorySizes(b.program, b.program)(square); };
+  CHECK(memory().at({{"n", 49}}) == 49 * 49);
+  CHECK(memory().at({{"n", 50}}) == 0);
+  CHECK_FALSE(memory().upper_bound());  // only bounds of the caller make a bounded arena
+  CHECK(status_at(b.program, {{"n", 2'000'000}, {"m", 1}}) == tensor::Status::ok);
+  CHECK(check_storage(b.program, plan_storage(b.program)) == "");
+
+  SUBCASE("the bound of its memory is that of the arm") {
+    const Symbol bounded{"n", 1, 1000};
+    const Dim own = Dim::symbol(bounded);
+    b.program.dims[0].symbol = bounded;
+    b.program.values[square].shape = {own, own}, b.program.values[square].bytes = own * own;
+    CHECK(memory().upper_bound() == 49 * 49);
+  }
+  SUBCASE("of the other arm") {
+    std::swap(branch->then_region, branch->else_region);
+    CHECK(memory().at({{"n", 49}}) == 0);
+    CHECK(memory().at({{"n", 50}}) == 2500);
+  }
+  SUBCASE("but where both arms use it") {
+    branch->else_region.steps.insert(branch->else_region.steps.begin(), b.call({x}, {square}));
+    CHECK(memory().at({{"n", 50}}) == 2500);
+  }
 }
