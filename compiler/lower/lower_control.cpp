@@ -279,7 +279,7 @@ void Lowerer::find_updates(const relay::Function& f, const relay::TailRecursion&
   for (size_t k = 0; k < carried.size(); ++k) {
     const auto* next = std::get_if<relay::Var>(&recursion.next->args[k]);
     bool read_once = in_body[f.params[k]] - at_end[f.params[k]] == 1;
-    if (carried[k].value < 0 || !next || !read_once || in_body[*next] != 1) continue;
+    if (carried[k].value < 0 || !next || !read_once) continue;
     for (const Binding& b : recursion.repeat->bindings) {
       const auto* call = std::get_if<relay::CallTensor>(&b.op);
       bool reads = call && std::ranges::any_of(call->args, [&](const Atom& a) {

@@ -105,9 +105,12 @@ size_t GrowingValues::length_of(const Change& change, const Dim& first, const Di
 
 Values GrowingValues::of_iteration(const Values& carried) {
   const size_t count = parts_.initial.size();
-  for (size_t k = 0; k < lengths_.size(); ++k)
+  for (size_t k = 0; k < lengths_.size(); ++k) {
+    lengths_[k].at_begin = carried[count + k];
     lengths_[k].in_iteration = defined(carried[count + k], lengths_[k].most, lengths_[k].name);
-  Values values(carried.begin(), carried.begin() + static_cast<std::ptrdiff_t>(count));
+  }
+  buffers_.assign(carried.begin(), carried.begin() + static_cast<std::ptrdiff_t>(count));
+  Values values = buffers_;
   for (const Change& c : changes_) values[c.value] = in_use(values[c.value], c.axis, lengths_[c.length].in_iteration);
   return values;
 }
@@ -127,10 +130,13 @@ std::optional<Values> GrowingValues::after_iteration(const Values& before, Value
     for (const Change& c : changes_) {
       if (c.value != k) continue;
       std::optional<Value>& length = lengths[c.length];
+      if (const auto row = appended_row(c, before[k], next[k])) {
+        buffer = with_row(c, *row, next[k], length);
+        continue;
+      }
       if (!length) length = size_of_axis(n_, next[k], static_cast<int64_t>(c.axis));
-      const Length& known = lengths_[c.length];
-      if (n_.bound_of(parts_.inputs[k])) defined(*length, known.most, known.name);
-      buffer = padded(buffer, c.axis, known.most);
+      check_bound(*length, c);
+      buffer = padded(buffer, c.axis, lengths_[c.length].most);
     }
     carried.push_back(buffer);
   }
@@ -218,6 +224,66 @@ Dim GrowingValues::defined(const Value& length, const Dim& most, const std::stri
   const Dim size = builder_.new_size(most);
   define_size(n_, length, size, most, name);
   return size;
+}
+
+// The row that an iteration appends to the value along the axis; empty if it does anything else.
+std::optional<Value> GrowingValues::appended_row(const Change& change, const Value& before, const Value& after) const {
+  const auto& bindings = builder_.current().bindings;
+  auto operation = [&](const relay::Atom& a) -> const relay::Operation* {
+    const auto* var = std::get_if<relay::Var>(&a);
+    const auto bound = std::ranges::find_if(bindings, [&](const relay::Binding& b) { return var && b.var == *var; });
+    return bound == bindings.end() ? nullptr : &bound->op;
+  };
+  const relay::Operation* op = operation(after.atom);
+  const auto* call = op ? std::get_if<relay::Call>(op) : nullptr;
+  const auto* callee = call ? std::get_if<relay::OperatorRef>(&call->callee) : nullptr;
+  if (!callee || callee->op->name != "concatenate") return std::nullopt;
+  const auto* axis = std::get_if<int64_t>(&call->attrs.at("axis").v);
+  const relay::Operation* operands = operation(call->args[0]);
+  const auto* parts = operands ? std::get_if<relay::MakeTuple>(operands) : nullptr;
+  const auto* first = parts && parts->fields.size() == 2 ? std::get_if<relay::Var>(&parts->fields[0]) : nullptr;
+  const int64_t from_front = axis && *axis < 0 ? *axis + after.rank() : axis ? *axis : -1;
+  const bool appends =
+      from_front == static_cast<int64_t>(change.axis) && first && *first == std::get<relay::Var>(before.atom);
+  const bool is_row = after.type.shape[change.axis] - before.type.shape[change.axis] == Dim(1);
+  const bool is_only_change = std::ranges::count(changes_, change.value, &Change::value) == 1;
+  if (!appends || !is_row || !is_only_change) return std::nullopt;
+  relay::TensorType row = after.type;
+  row.shape[change.axis] = 1;
+  return Value{parts->fields[1], row};
+}
+
+// Writes the row into the buffer, and makes `after` a part of the buffer in place of a concatenation. Returns the
+// buffer. `length` receives the length of `after`, unless it has a value.
+Value GrowingValues::with_row(const Change& change, const Value& row, const Value& after,
+                              std::optional<Value>& length) {
+  const auto axis = static_cast<int64_t>(change.axis);
+  const relay::Var longer = std::get<relay::Var>(after.atom);
+  relay::Block iteration = builder_.suspend(), earlier;
+  const auto concatenation = std::ranges::find(iteration.bindings, longer, &relay::Binding::var);
+  std::move(iteration.bindings.begin(), concatenation, std::back_inserter(earlier.bindings));
+  builder_.resume(std::move(earlier));
+
+  const Value& at = lengths_[change.length].at_begin;
+  const Value longer_length = n_.call("add", {at, integer_scalar(1)});
+  if (!length) length = longer_length;
+  check_bound(longer_length, change);
+  Shape slice = row.type.shape;
+  slice.erase(slice.begin() + axis);
+  const Value buffer =
+      n_.call("dynamic_update_slice", {buffers_[change.value], n_.reshape(row, slice), at}, {{"axis", axis}});
+  builder_.bind(longer, relay::Alias{in_use(buffer, change.axis, after.type.shape[change.axis]).atom}, n_.location());
+
+  relay::Block all = builder_.suspend();
+  std::move(concatenation + 1, iteration.bindings.end(), std::back_inserter(all.bindings));
+  builder_.resume(std::move(all));
+  return buffer;
+}
+
+// Requires that the length after an iteration is at most the bound of the user, if there is one.
+void GrowingValues::check_bound(const Value& length, const Change& change) {
+  const Length& known = lengths_[change.length];
+  if (n_.bound_of(parts_.inputs[change.value])) defined(length, known.most, known.name);
 }
 
 Value GrowingValues::in_use(const Value& buffer, size_t axis, const Dim& length) {

@@ -9,6 +9,12 @@
 //       let %next_buffer: Tensor[(10, 4), float32] = nn.pad(%next, 0f, pad_width=[[0, 9 - ?1], [0, 0]]);
 //       %loop(%i + 1, %next_buffer, take(shape_of(%next), 0))
 //
+// Where an iteration appends one row, `concatenate((%x, %row))`, it writes the row into the buffer, which a loop does
+// in place, and the longer value is a part of the buffer:
+//
+//       let %next_buffer: Tensor[(10, 4), float32] = dynamic_update_slice(%buffer, reshape(%row, newshape=[4]),
+//       %length); let %next: Tensor[(?1 + 1, 4), float32] = prefix(%next_buffer, length=[?1 + 1]);
+//
 // A size counts as changing if the sizes before and after an iteration are different expressions, unless the model
 // declares them to be equal: then they are required to be. The largest size follows from the bounds of the operators in
 // the body: the size after an iteration is at most max(size before + increment, least), so that the trip count bounds
@@ -80,7 +86,8 @@ class GrowingValues {
     std::optional<Dim> step;
     Dim most;
     std::string name;
-    Dim in_iteration = {};  // a symbol
+    Value at_begin = {};    // the scalar that an iteration begins with
+    Dim in_iteration = {};  // the same as a size: a symbol
   };
 
   std::optional<Dim> count() const;
@@ -93,6 +100,9 @@ class GrowingValues {
   bool learn(size_t value, const relay::TensorType& before, const relay::TensorType& after);
   bool is_of_iteration(const Dim& size) const;  // whether it is defined within an iteration only
   bool extend(Change&, const Dim& before, const Dim& after);
+  std::optional<Value> appended_row(const Change&, const Value& before, const Value& after) const;
+  Value with_row(const Change&, const Value& row, const Value& after, std::optional<Value>& length);
+  void check_bound(const Value& length, const Change&);
   Dim defined(const Value& length, const Dim& most, const std::string& name);
   Value in_use(const Value& buffer, size_t axis, const Dim& length);
   Value padded(const Value&, size_t axis, const Dim& size);
@@ -101,6 +111,7 @@ class GrowingValues {
   BlockBuilder& builder_;
   Parts parts_;
   std::vector<Change> changes_;
+  Values buffers_;  // the carried values at the beginning of the current iteration
   std::vector<Length> lengths_;
   std::optional<Dim> iterations_;      // the largest number of iterations, once it is known
   std::optional<Dim> all_iterations_;  // their number if no condition ends the loop, once it is known

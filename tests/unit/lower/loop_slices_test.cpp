@@ -41,6 +41,21 @@ TEST_CASE("one slice of a carried tensor is updated in place, one of another ten
   CHECK(count_of<Invoke>(p) == 2);  // the first state and the next one
 }
 
+TEST_CASE("a tensor is updated in place though the iteration reads it after the update") {
+  Program p = lowered(std::string(update_row) + R"(
+  def @main(%x: Tensor[(4), float32], %first: Tensor[(5, 4), float32]) {
+    let %loop = fn (%i: int64, %sum: Tensor[(4), float32], %ys: Tensor[(5, 4), float32])
+        -> (Tensor[(5, 4), float32], Tensor[(4), float32]) {
+      if (less(%i, 5i64)) {
+        let %next: Tensor[(5, 4), float32] = call_tensor(@update, %ys, %sum, %i);
+        %loop(%i + 1i64, nn.softmax(sum(%next, axis=[0])), %next)
+      } else { (%ys, %sum) }
+    };
+    %loop(0i64, %x, %first)
+  })");
+  CHECK(std::ranges::count(p.values, Dim(80), &Value::bytes) == 2);  // the first value and the updated one
+}
+
 TEST_CASE("a slice that several stages compute is updated in place") {
   Program p = lowered(R"(
   tensor @update(x: f32[5, 4], data: f32[5, 4], i: i64[]) -> (y: f32[5, 4]) {

@@ -94,6 +94,53 @@ TEST_CASE("a growing value whose loop ends early by its condition") {
   CHECK(evaluated(graph_bytes(graph), {x, integers({}, {9})}) == "(6, 2): 1 2 1 2 1 2 1 2 1 2 1 2\n(5): 6 9 12 15 18");
 }
 
+TEST_CASE("a row that an iteration appends is written into the buffer") {
+  auto graph = [](const std::string& concatenation, const std::string& next = "next") {
+    const std::string body = counter_and_condition + value("input", "y", f32, {"", ""}) +
+                             value("input", "z", f32, {"", ""}) + concatenation +
+                             node("ReduceSum", {"next"}, {"sum"}, integer("keepdims", 0)) +
+                             value("output", "go", boolean, {}) + value("output", "next", f32, {"", ""}) +
+                             value("output", next, f32, {"", ""}) + value("output", "sum", f32, {});
+    return value("input", "x", f32, {"1", "2"}) + value("input", "first", f32, {"0", "2"}) +
+           integers_named("n", "", "2") +
+           node("Loop", {"n", "", "first", "first"}, {"last", "other", "sums"}, subgraph("body", body)) +
+           value("output", "last", f32, {"", ""}) + value("output", "other", f32, {"", ""}) +
+           value("output", "sums", f32, {"count"});
+  };
+  const Constant none = floats({0, 2}, {});
+  auto buffers_of = [](const std::string& text) {
+    auto count = [&](const std::string& part) {
+      size_t found = 0;
+      for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++found;
+      return found;
+    };
+    return std::pair(count(" dynamic_update_slice("), count(" concatenate("));
+  };
+  const std::string twice = graph(concat("y", "x", "next", 0) + concat("z", "x", "next2", -2), "next2");
+  CHECK(evaluated(graph_bytes(twice), {x, none}) == "(2, 2): 1 2 1 2\n(2, 2): 1 2 1 2\n(2): 3 6");
+  CHECK(buffers_of(imported(graph_bytes(twice))) == std::pair(size_t{3}, size_t{0}));  // two values, and the sums
+  const std::string same = graph(concat("y", "x", "next", 0));
+  CHECK(evaluated(graph_bytes(same), {x, none}) == "(2, 2): 1 2 1 2\n(2, 2): 1 2 1 2\n(2): 3 6");
+  CHECK(buffers_of(imported(graph_bytes(same))) == std::pair(size_t{2}, size_t{0}));
+
+  SUBCASE("not two rows, a row before the others, or twice the value") {
+    const std::string two = graph(concat("x", "x", "rows", 0) + concat("y", "rows", "next", 0));
+    CHECK(evaluated(graph_bytes(two), {x, none}) == "(4, 2): 1 2 1 2 1 2 1 2\n(4, 2): 1 2 1 2 1 2 1 2\n(2): 6 12");
+    CHECK(buffers_of(imported(graph_bytes(two))).first == 1);
+    const std::string before = graph(concat("x", "y", "next", 0));
+    CHECK(buffers_of(imported(graph_bytes(before))).first == 1);
+    const std::string other = graph(concat("z", "x", "next", 0));
+    CHECK(evaluated(graph_bytes(other), {x, none}) == "(2, 2): 1 2 1 2\n(2, 2): 1 2 1 2\n(2): 3 6");
+  }
+  SUBCASE("up to the bound of the user") {
+    ImportOptions options;
+    options.bounds["y"] = 1;
+    CHECK(evaluated(graph_bytes(same), {x, none}, options) == too_large);
+    options.bounds["y"] = 2;
+    CHECK(evaluated(graph_bytes(same), {x, none}, options) == "(2, 2): 1 2 1 2\n(2, 2): 1 2 1 2\n(2): 3 6");
+  }
+}
+
 TEST_CASE("values that grow by equal numbers of rows share one length") {
   // The weighted sum of the rows of v by the products of x with the rows of k: both have one row more in every
   // iteration.
