@@ -15,6 +15,8 @@ static bool is_no_tensor(const Type& type) {
 }
 
 Type Inference::infer(Binding& binding, Call& call) {
+  if (const Var* callee = std::get_if<Var>(&call.callee))
+    if (auto global = globals_.find((*callee)->id); global != globals_.end()) call.callee = global->second;
   if (const OperatorRef* o = std::get_if<OperatorRef>(&call.callee)) {
     if (o->op->takes_any_value && call.args.size() == 1) {
       const Type value = unifier_.shallow(type_of(call.args[0], binding.location));
@@ -175,14 +177,25 @@ Type Inference::infer(Binding& binding, DefineSizes& op) {
   if (op.most.size() != op.symbols.size())
     return fail(DiagnosticId::wrong_arity, binding.location,
                 fmt::format("define_sizes has {} symbols and {} bounds", op.symbols.size(), op.most.size()));
-  for (const Symbol& s : op.symbols) symbols_.insert(s.name);
+  for (const Symbol& s : op.symbols)
+    if (!symbols_.insert(s.name).second)
+      return fail(DiagnosticId::duplicate_definition, binding.location,
+                  fmt::format("'{}' is the name of another size of the function", s.name));
   return unifier_.unify(found, expected) ? tuple_type({})
                                          : mismatch(binding.location, "the operand of define_sizes", expected, found);
 }
 
 Type Inference::infer(Binding&, RequireSizes&) { return tuple_type({}); }
 
-Type Inference::infer(Binding& binding, Alias& op) { return type_of(op.value, binding.location); }
+// A call of %g after `let %g = @f` is a call of @f: each call has its own sizes, and a function value has not.
+Type Inference::infer(Binding& binding, Alias& op) {
+  const bool is_instance = !calling_.empty();  // of a function without types
+  if (const Var* var = std::get_if<Var>(&op.value))
+    if (auto global = globals_.find((*var)->id); global != globals_.end()) op.value = global->second;
+  if (const GlobalRef* global = std::get_if<GlobalRef>(&op.value); global && !is_instance)
+    globals_.emplace(binding.var->id, *global);
+  return type_of(op.value, binding.location);
+}
 
 // ---- patterns, joins ------------------------------------------------------------------------------------------------
 

@@ -35,3 +35,51 @@ TEST_CASE("sizes that are part of a type argument are those of the caller") {
   for (unsigned seed = 0; seed < 4; ++seed)
     CHECK(difference_of_engines(seed, text, {{dtype::f32, {2}}, {dtype::f32, {5}}}) == "");
 }
+
+TEST_CASE("a local function has sizes of its own at each call") {
+  const std::string begin = "def @main(%a: Tensor[(n), float32], %b: Tensor[(m), float32]) {\n";
+  const RandomInput two{dtype::f32, {2}}, five{dtype::f32, {5}};
+  for (const char* body : {
+           // symbols of the function around it, and of its own
+           "let %f = fn (%x: Tensor[(k), float32], %y: Tensor[(n), float32]) { concatenate((%x, %a, %y)) };"
+           "(%f(%b, %a), %f(%a, %a), %f(full(2f, shape=[3]), %a))",
+           // in a local function, which has the size around it and one of its own
+           "let %f = fn (%x: Tensor[(k), float32]) {"
+           "  let %g = fn (%y: Tensor[(j), float32]) -> Tensor[(j), float32] { %y * sum(%x) + sum(%b) };"
+           "  (%g(%x), %g(%a)) };"
+           "(%f(%a), %f(%b))",
+           // the length of a loop
+           "let %f = fn (%t: int64, %x: Tensor[(k), float32]) -> Tensor[(k), float32] {"
+           "  if (less(%t, take(shape_of(%x, dtype=\"int64\"), 0))) { %f(%t + 1i64, tanh(%x + 1f)) } else { %x } };"
+           "(%f(0i64, %a), %f(2i64, %b))",
+           // under another name
+           "let %f = fn (%x: Tensor[(k), float32]) { concatenate((%x, %x)) };"
+           "let %g = %f; (%g(%a), %f(%g(%b)))",
+           // a size that the body defines
+           "let %f = fn (%x: Tensor[(k), float32]) { let %found = argwhere(%x); sum(prefix(%found.0, %found.1)) };"
+           "(%f(%a), %f(%b), %f(%a * 0f))",
+           // a size that may be 0
+           "let %f = fn (%x: Tensor[(k), int64]) { sum(%x) };"
+           "let %g = fn (%x: Tensor[(k), float32]) { let %found = argwhere(%x);"
+           "  %f(reshape(prefix(%found.0, %found.1), newshape=[-1])) };"
+           "(%g(%a), %g(maximum(%b, 0f)), %g(%b * 0f))",
+           // a data-dependent size
+           "let %f = fn (%x: Tensor[(k), float32]) { sum(%x) };"
+           "let %found = argwhere(%a); (%f(%a), %f(cast(reshape(prefix(%found.0, %found.1), newshape=[-1]), "
+           "dtype=\"float32\")))",
+       })
+    for (unsigned seed = 0; seed < 3; ++seed) CHECK(difference_of_engines(seed, begin + body + "}", {two, five}) == "");
+}
+
+TEST_CASE("a call by another name has sizes of its own") {
+  const std::string text = R"(
+    def @twice(%x: Tensor[(n), float32]) -> Tensor[(2 * n), float32] { concatenate((%x, %x)) }
+    def @main(%a: Tensor[(n), float32], %b: Tensor[(m), float32]) {
+      let %f = @twice;
+      let %g = %f;
+      (%f(%b), %g(%a), %g(%f(%b)))
+    }
+  )";
+  for (unsigned seed = 0; seed < 3; ++seed)
+    CHECK(difference_of_engines(seed, text, {{dtype::f32, {2}}, {dtype::f32, {5}}}) == "");
+}

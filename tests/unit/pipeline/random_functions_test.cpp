@@ -26,6 +26,7 @@ class Generator {
     std::string body = calls(visible, 3 + draw(3), "  ");
     body += branch(visible);
     body += loop(visible);
+    body += local_function(visible);
     return text + fmt::format("def @main(%x: {0}, %y: {0}, %c: bool, %i: int64) {{\n{1}  ({2}, {3})\n}}\n",
                               table(rows_), body, visible.back(), visible[visible.size() - 2]);
   }
@@ -116,6 +117,22 @@ class Generator {
     return text;
   }
 
+  // A local function with a size of its own, called at two sizes. It may be a loop.
+  std::string local_function(std::vector<std::string>& visible) {
+    if (draw(2)) return "";
+    const std::string f = fresh(), rows = fresh(), result = fresh();
+    std::vector<std::string> inner = {"%s"};
+    std::string body;
+    for (int k = 0, count = 1 + draw(3); k < count; ++k) body += "  " + statement(inner);
+    body += draw(2) ? fmt::format("    if (less(%t, %i)) {{ {}(%t + 1i64, {}) }} else {{ %s }}\n", f, inner.back())
+                    : fmt::format("    {}\n", inner.back());
+    std::string text = fmt::format("  let {0} = fn (%t: int64, %s: {1}) -> {1} {{\n{2}  }};\n", f, table("q"), body);
+    text += fmt::format("  let {} = {}(0i64, concatenate(({}, {}), axis=0));\n", rows, f, any(visible), any(visible));
+    text += fmt::format("  let {} = {}(1i64, {}) + sum({});\n", result, f, visible.back(), rows);
+    visible.push_back(result);
+    return text;
+  }
+
   std::mt19937 random_;
   std::string rows_, current_rows_;  // of @main; of the function that is made
   int next_ = 0, functions_ = 0;
@@ -154,23 +171,24 @@ std::string large_function(const std::string& params, const std::string& first) 
 TEST_CASE("a called function works beside the live values of its caller") {
   for (const char* rows : {"5", "n"}) {
     const std::string source = large_function(fmt::format("%a: Tensor[({}, 8), float32]", rows), "nn.softmax(%a)") +
-                               fmt::format("def @main(%x: Tensor[({}, 8), float32], %y: Tensor[(64, 64), float32]) {{\n"
-                                           "  let %large = cumsum(%y, axis=1);\n"
-                                           "  let %p = @f(%x);\n"
-                                           "  let %q = @f(%p);\n"
-                                           "  (%q, cumsum(%large, axis=0))\n}}\n",
-                                           rows);
+                               fmt::format(
+                                   "def @main(%x: Tensor[({}, 8), float32], %y: Tensor[(64, 64), float32]) {{\n"
+                                   "  let %large = cumsum(%y, axis=1);\n"
+                                   "  let %p = @f(%x);\n"
+                                   "  let %q = @f(%p);\n"
+                                   "  (%q, cumsum(%large, axis=0))\n}}\n",
+                                   rows);
     for (unsigned seed : {1u, 4u})
       CHECK(difference_of_engines(seed, source, {{dtype::f32, {5, 8}}, {dtype::f32, {64, 64}}}) == "");
   }
 }
 
 TEST_CASE("a violated requirement in a called function ends the run") {
-  const std::string source = large_function("%a: Tensor[(5, 8), float32], %i: Tensor[(5), int64]",
-                                            "take(%a, %i, axis=0, mode=\"strict\")") +
-                             "def @main(%x: Tensor[(5, 8), float32], %i: Tensor[(5), int64]) {\n"
-                             "  let %p = @f(%x, %i);\n"
-                             "  @f(%p, %i)\n}\n";
+  const std::string source =
+      large_function("%a: Tensor[(5, 8), float32], %i: Tensor[(5), int64]", "take(%a, %i, axis=0, mode=\"strict\")") +
+      "def @main(%x: Tensor[(5, 8), float32], %i: Tensor[(5), int64]) {\n"
+      "  let %p = @f(%x, %i);\n"
+      "  @f(%p, %i)\n}\n";
   for (unsigned seed = 1; seed <= 8; ++seed)  // of the random indices 0 to 5, the last one is out of range
     CHECK(difference_of_engines(seed, source, {{dtype::f32, {5, 8}}, {dtype::i64, {5}}}) == "");
 }

@@ -1,0 +1,189 @@
+// Local functions whose parameters have sizes of their own become copies with the sizes of their calls:
+//
+//   let %f = fn (%x: Tensor[(m), float32]) { %x + %x };
+//   let %y = %f(%a);                                        // %a: Tensor[(k), float32]
+//   let %z = %f(%b);                                        // %b: Tensor[(5), float32]
+//
+//   let %f_1 = fn (%x: Tensor[(k), float32]) { %x + %x };   // before the first call
+//   let %f_2 = fn (%x: Tensor[(5), float32]) { %x + %x };   // before the second one
+//
+// Contract: a symbol in the parameters of a local function is one of its own unless an enclosing function, or an
+// earlier operation there, has it. A call requires the lower bounds of these symbols that are not proved. In the
+// copies, symbols that the body defines have new names. A recursive call has the sizes of its function: one that is not
+// proved to have them is an error. Functions that are used as values stay, the others are removed.
+#include <algorithm>
+#include <set>
+
+#include "relay/passes/passes.h"
+#include "relay/passes/replace.h"
+#include "relay/passes/retype.h"
+#include "relay/type_arguments.h"
+#include "relay/types_in.h"
+
+namespace dlcc::relay {
+
+namespace {
+
+using Names = std::set<std::string>;
+
+void add_symbols(const Type& type, Names& names) {
+  if (type && !as<FunctionType>(type)) for_each_symbol(type, [&](const Symbol& s) { names.insert(s.name); });
+}
+
+class SizeInstantiator {
+ public:
+  SizeInstantiator(Module& module, Diagnostics* diagnostics) : module_(module), diagnostics_(diagnostics) {
+    for (auto& [name, f] : module.functions)
+      for_each_type(f, [&](Type& type) {
+        for_each_symbol(type, [&](const Symbol& s) { next_size_ = std::max(next_size_, 1 + number_of(s)); });
+      });
+  }
+
+  bool has_changed() const { return has_changed_; }
+
+  void run(Function& f) {
+    Names visible;
+    for (const Var& p : f.params) add_symbols(p->type, visible);
+    block(f.body, std::move(visible));
+  }
+
+ private:
+  struct Local {
+    Function function;
+    Names own, visible;  // its own symbols, and those around it
+  };
+
+  void block(Block& b, Names visible) {
+    std::vector<Binding> out;
+    out.reserve(b.bindings.size());
+    for (Binding& binding : b.bindings) {
+      known_.apply(binding.op);
+      if (const auto* alias = std::get_if<Alias>(&binding.op); alias && is_local(alias->value)) {
+        known_.add(binding.var, alias->value);
+        continue;
+      }
+      if (const auto* made = std::get_if<MakeFunction>(&binding.op)) define(binding.var, *made->function, visible);
+      if (auto* call = std::get_if<Call>(&binding.op)) instantiate(*call, binding, out);
+      if (auto* made = std::get_if<MakeFunction>(&binding.op)) {
+        if (!locals_.contains(binding.var->id)) function(*made->function, visible);
+      } else {
+        for_each_block(binding.op, [&](Block& inner) { block(inner, visible); });
+      }
+      if (const auto* sizes = std::get_if<DefineSizes>(&binding.op))
+        for (const Symbol& s : sizes->symbols) visible.insert(s.name);
+      add_symbols(binding.var->type, visible);
+      out.push_back(std::move(binding));
+    }
+    known_.apply(b.result);
+    b.bindings = std::move(out);
+    std::erase_if(b.bindings,
+                  [&](const Binding& binding) { return locals_.contains(binding.var->id) && is_unused(binding, b); });
+  }
+
+  bool is_local(const Atom& a) const {
+    const Var* var = std::get_if<Var>(&a);
+    return var && locals_.contains((*var)->id);
+  }
+
+  // Whether only the local function itself refers to it.
+  static bool is_unused(const Binding& binding, const Block& b) {
+    return Uses(b)[binding.var] == Uses(std::get<MakeFunction>(binding.op).function->body)[binding.var];
+  }
+
+  void function(Function& f, Names visible) {
+    for (const Var& p : f.params) add_symbols(p->type, visible);
+    block(f.body, std::move(visible));
+  }
+
+  // Notes a local function with symbols of its own.
+  void define(const Var& var, const Function& f, const Names& visible) {
+    Names own;
+    for (const Var& p : f.params)
+      for_each_symbol(p->type, [&](const Symbol& s) {
+        if (!visible.contains(s.name)) own.insert(s.name);
+      });
+    if (!own.empty()) locals_.emplace(var->id, Local{f, std::move(own), visible});
+  }
+
+  // Makes the operation call a copy of the local function for its sizes.
+  void instantiate(Call& call, const Binding& b, std::vector<Binding>& out) {
+    const Var* callee = std::get_if<Var>(&call.callee);
+    const auto found = callee ? locals_.find((*callee)->id) : locals_.end();
+    if (found == locals_.end()) return;
+    const Local local = found->second;
+    const std::map<std::string, Dim> sizes = sizes_of(local, call);
+    require_lower_bounds(local, sizes, b.location, out);
+    has_changed_ = true;
+    const Var copy = module_.fresh((*callee)->name, nullptr);
+    check_recursion(local, local.function.body, (*callee)->id);
+    std::map<int, Atom> renamed = {{(*callee)->id, copy}};
+    Function f = copy_function(module_, local.function, renamed);
+    std::map<std::string, Dim> all = sizes;
+    for_each_type(f, [&](Type& type) { for_each_symbol(type, [&](const Symbol& s) { add_size(s, local, all); }); });
+    for (Var& p : f.params) p->type = substitute(p->type, all);
+    if (f.result_type) f.result_type = substitute(f.result_type, all);
+    substitute_sizes(f.body, all);
+    function(f, local.visible);
+    out.push_back({copy, MakeFunction{std::move(f)}, b.location});
+    call.callee = copy;
+  }
+
+  // The sizes of the local function's own symbols at the call.
+  std::map<std::string, Dim> sizes_of(const Local& local, const Call& call) {
+    std::map<std::string, Dim> sizes = sizes_at_call(dim_pairs(module_, local.function, call.args));
+    std::erase_if(sizes, [&](const auto& entry) { return !local.own.contains(entry.first); });
+    return sizes;
+  }
+
+  void require_lower_bounds(const Local& local, const std::map<std::string, Dim>& sizes, const SourceLocation& location,
+                            std::vector<Binding>& out) {
+    std::map<std::string, Dim> distances;
+    for (const Var& p : local.function.params)
+      for_each_symbol(p->type, [&](const Symbol& s) {
+        const auto size = sizes.find(s.name);
+        if (size != sizes.end() && !provably_le(s.low, size->second))
+          distances.emplace(s.name, size->second - Dim(s.low));
+      });
+    if (distances.empty()) return;
+    RequireSizes required;
+    for (auto& [name, distance] : distances) required.sizes.push_back(std::move(distance));
+    out.push_back({module_.fresh("sizes", tuple_type({})), std::move(required), location});
+  }
+
+  void check_recursion(const Local& local, const Block& body, int id) {
+    for (const Binding& b : body.bindings) {
+      for_each_block(b.op, [&](const Block& inner) { check_recursion(local, inner, id); });
+      const auto* call = std::get_if<Call>(&b.op);
+      const auto* callee = call ? std::get_if<Var>(&call->callee) : nullptr;
+      if (!callee || (*callee)->id != id) continue;
+      for (const auto& [name, size] : sizes_of(local, *call))
+        if (!(size == Dim::symbol({name})) && diagnostics_)
+          diagnostics_->error(DiagnosticId::dynamic_shape, b.location,
+                              fmt::format("the recursive call changes the size {} to {}", name, size.str()), {},
+                              "pass a tensor of the largest size, and the size that is in use as a number");
+    }
+  }
+
+  void add_size(const Symbol& s, const Local& local, std::map<std::string, Dim>& sizes) {
+    if (s.name != "?" && !local.visible.contains(s.name) && !sizes.contains(s.name))
+      sizes.emplace(s.name, Dim::symbol({fmt::format("?{}", next_size_++)}));
+  }
+
+  Module& module_;
+  Diagnostics* diagnostics_;
+  std::map<int, Local> locals_;  // by variable
+  Replacements known_;           // other names of local functions
+  int next_size_ = 1;
+  bool has_changed_ = false;
+};
+
+}  // namespace
+
+Module instantiate_sizes(Module module, PassContext& context) {
+  SizeInstantiator instantiator(module, context.diagnostics);
+  for (auto& [name, f] : module.functions) instantiator.run(f);
+  if (instantiator.has_changed()) infer_again(module, context);
+  return module;
+}
+
+}  // namespace dlcc::relay
