@@ -296,7 +296,7 @@ Lowerer::Operand Lowerer::define_sizes(const Binding& b, const relay::DefineSize
                          {}, fmt::format("give the largest size that you expect: --bound {}=100", b.var->name));
       throw Unsupported();
     }
-    const auto length = expression ? tensor::largest_slice_length(tensor::simplify(expression, ranges_)) : std::nullopt;
+    const auto length = expression ? largest_slice_length(expression) : std::nullopt;
     const Dim limited = length ? min(largest_size(program_, bound), Dim(*length)) : largest_size(program_, bound);
     const Dim most = bound_where_checked(limited, state_.checked);
     const tensor::Var size = add_data_size(x.symbols[k], most);
@@ -314,6 +314,14 @@ Lowerer::Operand Lowerer::define_sizes(const Binding& b, const relay::DefineSize
     assume(size <= tensor::Expr(most));
   }
   return {.is_tuple = true};
+}
+
+// Known ranges make the limits of both ends equal or different, so that either of two forms may have the bound.
+std::optional<int64_t> Lowerer::largest_slice_length(const tensor::Expr& length) const {
+  auto define = [&](const tensor::Expr& e) { return with_definitions(e); };
+  const tensor::Expr definition = tensor::substitute(length, definitions_);
+  const auto bound = tensor::largest_slice_length(definition, define);
+  return bound ? bound : tensor::largest_slice_length(tensor::simplify(define(definition), ranges_));
 }
 
 void Lowerer::require_in_bounds(const tensor::Expr& size, const Dim& most, Region& region) {

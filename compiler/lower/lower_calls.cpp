@@ -33,7 +33,9 @@ std::optional<int64_t> view_offset(const tensor::TensorFunction& f, const std::v
 Lowerer::Operand Lowerer::call_tensor(const Binding& b, const relay::CallTensor& x, const Environment& env,
                                       Region& region) {
   TensorCall call = tensor_call(b, x, env);
-  return tracks_elements_ ? with_elements(call_tensor(b, call, region), call) : call_tensor(b, call, region);
+  if (!tracks_elements_) return call_tensor(b, call, region);
+  Operand result = with_elements(call_tensor(b, call, region), call);
+  return result.is_tuple ? result : with_scalar_element(std::move(result), b.var->name, region);
 }
 
 Lowerer::Operand Lowerer::call_tensor(const Binding& b, TensorCall call, Region& region) {
@@ -43,7 +45,9 @@ Lowerer::Operand Lowerer::call_tensor(const Binding& b, TensorCall call, Region&
     for (const tensor::Requirement& r : requirements) require(r.condition, r.status, region);
     if (!requirements.empty()) call.key = tensor::print(call.function);
   }
-  if (std::ranges::any_of(call.operands, [](const Operand& o) { return bool(o.scalar); })) {
+  bool has_scalars = false;
+  for (size_t k = 0; k < call.operands.size(); ++k) has_scalars |= bool(scalar_operand(call, k));
+  if (has_scalars) {
     pass_scalars_by_value(call, region);
     if (auto scalar = call_scalar(b, call, region)) return *scalar;
     if (auto updated = update_slice(b, call, region)) return *updated;
@@ -73,8 +77,12 @@ Lowerer::TensorCall Lowerer::tensor_call(const Binding& b, const relay::CallTens
   std::map<std::string, Dim> sizes = relay::sizes_at_call(pairs);
   for (auto& [name, size] : sizes) size = size.substitute(state_.sizes);
   sizes.insert(state_.sizes.begin(), state_.sizes.end());
-  std::erase_if(sizes, [](const auto& entry) { return entry.second == Dim::symbol({entry.first}); });
-  if (!sizes.empty() && !tensor::symbols_of(call.function).empty()) {
+  const std::vector<Symbol> symbols = tensor::symbols_of(call.function);
+  std::erase_if(sizes, [&](const auto& entry) {
+    const auto own = std::ranges::find(symbols, entry.first, &Symbol::name);
+    return own == symbols.end() || (entry.second == Dim::symbol(*own) && entry.second.symbols()[0].high == own->high);
+  });
+  if (!sizes.empty()) {
     call.function = tensor::bind_sizes(call.function, sizes);
     call.key = tensor::print(call.function);
   }
@@ -101,10 +109,20 @@ std::optional<Lowerer::Operand> Lowerer::size_of(const Binding& b, const TensorC
   return value ? std::optional(Operand{.scalar = compute(b.var->name, *value, region)}) : std::nullopt;
 }
 
+// The scalar that the kernel can take in place of an operand: the operand itself, or its only element. Null if there is
+// none. A result of one element may be a view of the operand.
+tensor::Expr Lowerer::scalar_operand(const TensorCall& call, size_t k) const {
+  const Operand& o = call.operands[k];
+  if (o.scalar || call.constants[k] || !call.layouts.empty()) return o.scalar;
+  const tensor::TensorFunction& f = call.function;
+  if (product(f.params[k]->shape) != Dim(1) || product(f.results[0]->shape) == Dim(1)) return {};
+  return element_of(o);
+}
+
 // Requirements on scalars alone become steps of the program.
 void Lowerer::pass_scalars_by_value(TensorCall& call, Region& region) {
   for (size_t k = call.operands.size(); k-- > 0;) {
-    const tensor::Expr actual = call.operands[k].scalar;
+    const tensor::Expr actual = scalar_operand(call, k);
     if (!actual) continue;
     tensor::pass_by_value(call.function, k);
     call.scalars.push_back(actual);

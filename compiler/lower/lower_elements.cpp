@@ -65,6 +65,33 @@ Lowerer::Operand Lowerer::with_elements(Operand result, const TensorCall& call) 
   return result;
 }
 
+// The only element of a tensor, if steps have computed it; else null.
+tensor::Expr Lowerer::element_of(const Operand& o) const {
+  if (!o.elements || o.elements->elements.size() != 1) return {};
+  const tensor::Expr& e = o.elements->elements[0];
+  return e && is_computed_by_steps(e) ? e : tensor::Expr();
+}
+
+// Makes a scalar of the only element of an integer tensor: a tensor of rank 0 is this scalar, another one has it as its
+// element. If nothing else needs the tensor, it is not stored.
+Lowerer::Operand Lowerer::with_scalar_element(Operand o, const std::string& name, Region& region) {
+  if (o.value < 0 || value_of(o.value).type != dtype::i64 || product(value_of(o.value).shape) != Dim(1)) return o;
+  tensor::Expr element = element_of(o);
+  if (element)
+    element = compute(name, element, region);
+  else if (!o.elements)
+    element = scalar({.value = o.value}, region, {});
+  else
+    return o;
+  const Shape& shape = value_of(o.value).shape;
+  if (shape.empty()) return {.scalar = element};
+  auto known = std::make_shared<tensor::ElementExpressions>();
+  known->shape.assign(shape.size(), 1);
+  known->elements = {element};
+  o.elements = std::move(known);
+  return o;
+}
+
 tensor::Var Lowerer::add_input_size(const Symbol& symbol, const tensor::Expr& value, const Dim& most) {
   const std::vector<Symbol> given = entry_symbols(program_);
   const bool is_bounded = !(most == relay::unknown_dim());
@@ -90,6 +117,10 @@ tensor::Var Lowerer::add_input_size(const Symbol& symbol, const tensor::Expr& va
     own.high = *number;
     state_.sizes.insert_or_assign(symbol.name, Dim::symbol(own));
   }
+  if (const auto length = largest_slice_length(value)) {
+    own.high = std::min(own.high, *length);
+    state_.sizes.insert_or_assign(symbol.name, Dim::symbol(own));
+  }
   const tensor::Var size = scalar_of(own);
   const Dim limit = is_bounded ? min(most, tensor::max_elements) : Dim(tensor::max_elements);
   entry.emplace_back(Compute{size, tensor::expand_rounding(tensor::expand_math(value))});
@@ -97,7 +128,7 @@ tensor::Var Lowerer::add_input_size(const Symbol& symbol, const tensor::Expr& va
   entry.emplace_back(Require{is_size, tensor::Status::dimension_out_of_range});
   if (is_bounded) entry.emplace_back(Require{size <= tensor::Expr(limit), tensor::Status::capacity_exceeded});
   program_.input_sizes.push_back(own);
-  ranges_[size] = {0, limit.upper_bound().value_or(tensor::max_elements)};
+  ranges_[size] = {0, std::min(own.high, limit.upper_bound().value_or(tensor::max_elements))};
   return size;
 }
 

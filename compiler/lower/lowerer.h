@@ -118,6 +118,7 @@ class Lowerer {
   Operand define_sizes(const relay::Binding&, const relay::DefineSizes&, const Environment&, Region&);
   void require_in_bounds(const tensor::Expr& size, const Dim& most, Region&);  // in [0, most]
   bool is_computed_by_steps(const tensor::Expr&) const;
+  std::optional<int64_t> largest_slice_length(const tensor::Expr& length) const;  // tensor/slice_length.h
   // The bound of a data-dependent size that is defined after the checks of sizes. Where it is a product, which is
   // positive if two of its factors are negative, the result is 0 where a checked size is negative.
   Dim bound_where_checked(const Dim& most, const std::vector<Dim>& checked) const;
@@ -152,6 +153,8 @@ class Lowerer {
   tensor::KnownElements elements_of(const Operand&) const;
   // Adds the elements to the result of a call.
   Operand with_elements(Operand result, const TensorCall&) const;
+  tensor::Expr element_of(const Operand&) const;
+  Operand with_scalar_element(Operand, const std::string& name, Region&);
 
   // ---- calls of tensor functions
   // A call of a tensor function, specialized for the operands that are scalars.
@@ -175,6 +178,7 @@ class Lowerer {
   Operand call_tensor(const relay::Binding&, TensorCall, Region&);
   TensorCall tensor_call(const relay::Binding&, const relay::CallTensor&, const Environment&);
   std::optional<Operand> size_of(const relay::Binding&, const TensorCall&, Region&);
+  tensor::Expr scalar_operand(const TensorCall&, size_t operand) const;
   void pass_scalars_by_value(TensorCall&, Region&);
   std::optional<Operand> call_scalar(const relay::Binding&, TensorCall, Region&);
   std::optional<Operand> update_slice(const relay::Binding&, TensorCall&, Region&);

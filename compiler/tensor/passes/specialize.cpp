@@ -40,12 +40,16 @@ Buffer without_dimension(const Buffer& b, int d) {
 
 void pass_by_value(TensorFunction& f, size_t param) {
   const Buffer b = f.params[param];
-  DLCC_CHECK(b->rank() == 0, "parameter {} has rank {}", b->name, b->rank());
+  DLCC_CHECK(product(b->shape) == Dim(1), "parameter {} has the shape {}", b->name, str(b->shape));
   const Var scalar = make_var(b->name, b->type);
   for (Stage& stage : f.stages)
     rewrite_stage(stage, [&](const Expr& e) {
       const Load* l = as<Load>(e);
-      return l && l->buffer == b ? Expr(scalar) : e;
+      if (!l || l->buffer != b) return e;
+      Expr element = scalar;
+      if (l->otherwise)
+        for (const Expr& index : l->indices) element = select(equal(index, Expr(0)), element, l->otherwise);
+      return element;
     });
   f.params.erase(f.params.begin() + static_cast<std::ptrdiff_t>(param));
   f.scalars.push_back(scalar);

@@ -147,6 +147,33 @@ TEST_CASE("programs with data-dependent sizes give the results of their modules"
   CHECK(twice.data_sizes.size() == 2);
 }
 
+TEST_CASE("a tensor of one element from which sizes and indices are computed is a scalar") {
+  const Program p = lowered(R"(def @main(%x: Tensor[(100, 4), float32], %q: Tensor[(99), float32], %count: int64) {
+    let %loop = fn (%i: int64, %s: Tensor[(4), float32]) -> Tensor[(4), float32] {
+      if (less(%i, %count)) {
+        let %begin = multiply(expand_dims(%i, axis=0), full(3i64, shape=[1]));
+        let %rows = strided_slice(%x, %begin, %begin + full(2i64, shape=[1]), full(1i64, shape=[1]), axes=[0]);
+        %loop(%i + 1i64, %s + sum(tanh(%rows), axis=[0]))
+      } else { %s }
+    };
+    let %best = expand_dims(argmax(%q, axis=[0]), axis=0);
+    let %at = cast(%best, dtype="int64");
+    let %row = strided_slice(%x, %at, %at + full(1i64, shape=[1]), full(1i64, shape=[1]), axes=[0]);
+    (%loop(0i64, full(0f, shape=[4])), %row, nn.pad(%at, 7i64, pad_width=[[1, 1]]))
+  })");
+  REQUIRE(p.data_sizes.size() == 2);
+  CHECK(p.data_sizes[0].most == Dim(1));
+  CHECK(p.data_sizes[1].most == Dim(2));
+  for_each_step(p.body, [&](const Step& step) {  // a kernel takes the indices as scalars
+    if (const auto* call = std::get_if<Invoke>(&step))
+      for (size_t k = 0; k < call->operands.size(); ++k) {
+        const Value& v = p.values[static_cast<size_t>(call->operands[k])];
+        const auto& params = p.kernels[static_cast<size_t>(call->kernel)].variants[0].params;
+        if (params[k].access == tensor::Access::read) CHECK((v.type != dtype::i64 || v.storage == Storage::constant));
+      }
+  });
+}
+
 TEST_CASE("the bound of a slice that begins at a loop's counter is its length") {
   const Program p = lowered(R"(def @main(%x: Tensor[(100, 4), float32], %count: int64) {
     let %loop = fn (%i: int64, %s: Tensor[(4), float32]) -> Tensor[(4), float32] {
