@@ -90,8 +90,11 @@ ValueId Lowerer::new_value(std::string name, const relay::TensorType& type, Stor
                     .storage = storage});
 }
 
-ValueId Lowerer::new_temporary(std::string name, const tensor::Buffer& stored) {
-  return new_value(std::move(name), {stored->shape, stored->type}, Storage::temporary);
+ValueId Lowerer::new_temporary(std::string name, const tensor::Buffer& stored,
+                               const std::map<std::string, Dim>& sizes) {
+  Shape shape = stored->shape;
+  for (Dim& d : shape) d = d.substitute(sizes);
+  return new_value(std::move(name), {std::move(shape), stored->type}, Storage::temporary);
 }
 
 // Constants of equal type, shape and contents are stored once.

@@ -277,15 +277,17 @@ Lowerer::Operand Lowerer::call_kernel(const Binding& b, const TensorCall& call, 
                 .scalars = call.scalars,
                 .in_place = {},
                 .node = b.location.node.empty() ? b.var->name : b.location.node,
-                .macs = s.macs,
+                .macs = 0,
                 .request = s.request};
   const tensor::Kernel& kernel = program_.kernels[static_cast<size_t>(s.kernel)].variants[0];
   if (s.is_serpentine) {
     invoke.scalars.push_back(tensor::Expr(state_.direction.backward));
     state_.direction.is_used = true;
   }
+  const std::map<std::string, Dim> sizes = sizes_of_kernel(s, call);
+  invoke.macs = s.macs.substitute(sizes);
   for (size_t k = invoke.scalars.size(); k < kernel.scalars.size(); ++k)  // the kernel's symbols
-    invoke.scalars.push_back(kernel.scalars[k]);
+    invoke.scalars.emplace_back(Dim::symbol({kernel.scalars[k]->name}).substitute(sizes));
   const size_t arguments = call.operands.size();
   for (size_t k = 0; k < arguments; ++k)
     invoke.operands.push_back(call.constants[k] ? constant(s.packing[k](*call.constants[k]))
@@ -294,7 +296,8 @@ Lowerer::Operand Lowerer::call_kernel(const Binding& b, const TensorCall& call, 
   Operand result{.is_tuple = call.function.results.size() != 1};
   for (size_t k = arguments; k < params.size(); ++k) {
     bool scratch = params[k].access == tensor::Access::scratch;
-    ValueId v = !scratch && stored >= 0 ? stored : new_temporary(scratch ? "scratch" : b.var->name, params[k].buffer);
+    ValueId v =
+        !scratch && stored >= 0 ? stored : new_temporary(scratch ? "scratch" : b.var->name, params[k].buffer, sizes);
     invoke.operands.push_back(v);
     if (scratch) continue;
     if (result.is_tuple)
@@ -306,6 +309,15 @@ Lowerer::Operand Lowerer::call_kernel(const Binding& b, const TensorCall& call, 
   if (&region == &program_.body) note_concatenation(call, invoke);
   region.steps.push_back(std::move(invoke));
   return result;
+}
+
+// The program's sizes for the symbols of the kernel, by name, where the kernel was made for symbols of other names.
+std::map<std::string, Dim> Lowerer::sizes_of_kernel(const Scheduled& s, const TensorCall& call) {
+  const std::vector<Symbol> own = s.symbols.empty() ? s.symbols : tensor::symbols_of(call.function);
+  std::map<std::string, Dim> sizes;
+  for (size_t k = 0; k < own.size(); ++k)
+    if (own[k].name != s.symbols[k].name) sizes.emplace(s.symbols[k].name, Dim::symbol(own[k]));
+  return sizes;
 }
 
 // Records a concatenation without constant operands for in_place_concat. The call will be the outermost region's next
@@ -370,18 +382,34 @@ static bool make_serpentine(tensor::ScheduledFunction& s, const std::vector<cons
   return true;
 }
 
+// The text of the function, whose symbols are sorted, with their numbers as names. So functions that differ in names
+// only have equal texts. New names in the same order keep the order of terms in sizes.
+static std::string text_without_names(const tensor::TensorFunction& f, const std::vector<Symbol>& symbols) {
+  std::map<std::string, Dim> names;
+  for (const Symbol& s : symbols)
+    names.emplace(s.name, Dim::symbol({fmt::format("s{:06}", names.size()), s.low, s.high}));
+  tensor::TensorFunction renamed = tensor::bind_sizes(f, names);
+  renamed.name = "f";
+  return tensor::print(renamed);
+}
+
 const Lowerer::Scheduled& Lowerer::scheduled(const TensorCall& call) {
   const tensor::TensorFunction& f = call.function;
   std::vector<bool> constant;
   for (const Constant* c : call.constants) constant.push_back(c != nullptr);
   tensor::ScheduleRequest request{f, std::move(constant), call.layouts, machines_, options_, {}};
-  std::string key = call.key;
-  for (bool is_constant : request.constant) key += is_constant ? " constant" : " variable";
+  std::string storage;
+  for (bool is_constant : request.constant) storage += is_constant ? " constant" : " variable";
   request.layouts.resize(f.params.size() + f.results.size());
-  for (const Layout& l : request.layouts) key += " " + tensor::str(l);
+  for (const Layout& l : request.layouts) storage += " " + tensor::str(l);
   const bool repeats = repeats_large_constants(call);
-  if (repeats) key += " repeated";
+  if (repeats) storage += " repeated";
+  const std::string key = call.key + storage;
   if (auto it = scheduled_.find(key); it != scheduled_.end()) return it->second;
+  std::vector<Symbol> symbols = tensor::symbols_of(f);
+  const std::string structure = symbols.empty() ? "" : text_without_names(f, symbols) + storage;
+  if (auto it = scheduled_.find(structure); it != scheduled_.end() && !symbols.empty())
+    return scheduled_.emplace(key, it->second).first->second;
 
   uint64_t hash = configure_ ? tensor::hash_of(request) : 0;
   if (configure_) request.config = configure_(request, hash);
@@ -406,8 +434,9 @@ const Lowerer::Scheduled& Lowerer::scheduled(const TensorCall& call) {
   auto [it, is_new] = kernel_by_text_.emplace(std::move(text), static_cast<int>(program_.kernels.size()));
   if (is_new) program_.kernels.push_back(std::move(kernel));
   Scheduled result{it->second, std::move(s.packing), std::move(s.in_place), tensor::multiply_accumulates(f),
-                   hash,       is_serpentine};
-  return scheduled_.emplace(std::move(key), std::move(result)).first->second;
+                   hash,       is_serpentine,        std::move(symbols)};
+  if (!structure.empty()) scheduled_.emplace(structure, result);
+  return scheduled_.emplace(key, std::move(result)).first->second;
 }
 
 }  // namespace dlcc::lower

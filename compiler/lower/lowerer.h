@@ -67,7 +67,7 @@ class Lowerer {
   Operand new_input(const relay::Type&, const std::string& name);
   ValueId add_value(Value);
   ValueId new_value(std::string name, const relay::TensorType&, Storage);
-  ValueId new_temporary(std::string name, const tensor::Buffer& stored);
+  ValueId new_temporary(std::string name, const tensor::Buffer& stored, const std::map<std::string, Dim>& sizes);
   ValueId constant(Constant stored);
   ValueId constant_value(int index);  // the value of the current function for a constant of the program
   void make_output(ValueId, int index);
@@ -172,7 +172,8 @@ class Lowerer {
     std::vector<std::pair<int, int>> in_place;
     Dim macs;
     uint64_t request;
-    bool is_serpentine = false;  // the kernel has the scalar `backward` after those of the function
+    bool is_serpentine = false;        // the kernel has the scalar `backward` after those of the function
+    std::vector<Symbol> symbols = {};  // of the function for which it was made, sorted
   };
   Operand call_tensor(const relay::Binding&, const relay::CallTensor&, const Environment&, Region&);
   Operand call_tensor(const relay::Binding&, TensorCall, Region&);
@@ -193,6 +194,7 @@ class Lowerer {
   bool depends_on_data(const Dim&) const;
   void note_concatenation(const TensorCall&, const Invoke&);
   const Scheduled& scheduled(const TensorCall&);
+  static std::map<std::string, Dim> sizes_of_kernel(const Scheduled&, const TensorCall&);
   // Whether a loop repeats the call, with constants too large to stay in the second-level cache between the calls.
   bool repeats_large_constants(const TensorCall&) const;
 

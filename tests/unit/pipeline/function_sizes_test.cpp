@@ -83,3 +83,15 @@ TEST_CASE("a call by another name has sizes of its own") {
   for (unsigned seed = 0; seed < 3; ++seed)
     CHECK(difference_of_engines(seed, text, {{dtype::f32, {2}}, {dtype::f32, {5}}}) == "");
 }
+
+TEST_CASE("one kernel computes with sizes of different names") {
+  const std::string text = R"(
+    def @main(%a: Tensor[(n, m), float32], %b: Tensor[(q, p), float32], %c: Tensor[(m, n), float32]) {
+      let %x = nn.softmax(nn.softmax(%a, axis=0));
+      let %y = nn.softmax(nn.softmax(%b, axis=0));
+      (%x, %y, nn.softmax(nn.softmax(%c, axis=0)), nn.matmul(%c, %a), nn.matmul(transpose(%b), %b))
+    }
+  )";
+  for (unsigned seed = 0; seed < 4; ++seed)
+    CHECK(difference_of_engines(seed, text, {{dtype::f32, {2, 5}}, {dtype::f32, {3, 7}}, {dtype::f32, {5, 2}}}) == "");
+}
