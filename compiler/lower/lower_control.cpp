@@ -355,7 +355,33 @@ void Lowerer::set_next_values(const std::vector<Operand>& next, const std::vecto
     }
     copies.push_back({source, to[k].value});
   }
-  for (const Copy& c : copies) loop.body.steps.push_back(c);
+  for (const Copy& c : copies)
+    if (!replaces_in_place(loop.body, copies, c)) loop.body.steps.push_back(c);
+}
+
+// Makes the call that computes the next value of a carried tensor write into the tensor's memory, in place of a copy:
+// where the call may replace the tensor, and no later step of the iteration uses it.
+bool Lowerer::replaces_in_place(Region& body, const std::vector<Copy>& copies, const Copy& copy) {
+  auto uses = [&](const Step& step, ValueId base) {
+    int count = 0;
+    for_each_step({{step}},
+                  [&](const Step& inner) { for_each_value(inner, [&](ValueId v) { count += base_of(v) == base; }); });
+    return count;
+  };
+  const bool is_only_copy = std::ranges::count_if(copies, [&](const Copy& c) {
+                              return base_of(c.from) == copy.from || base_of(c.from) == copy.to;
+                            }) == 1;
+  if (value_of(copy.from).storage != Storage::temporary || !is_only_copy) return false;
+  const auto first = std::ranges::find_if(body.steps, [&](const Step& step) { return uses(step, copy.from) > 0; });
+  const auto* call = first == body.steps.end() ? nullptr : std::get_if<Invoke>(&*first);
+  if (!call || uses(*first, copy.from) != 1 || uses(*first, copy.to) != 1) return false;
+  if (std::any_of(first + 1, body.steps.end(), [&](const Step& step) { return uses(step, copy.to) > 0; })) return false;
+  const bool may_replace = std::ranges::any_of(call->in_place, [&](const std::pair<int, int>& pair) {
+    return call->operands[static_cast<size_t>(pair.first)] == copy.from &&
+           call->operands[static_cast<size_t>(pair.second)] == copy.to;
+  });
+  if (may_replace) rename(body, copy.from, copy.to);
+  return may_replace;
 }
 
 }  // namespace dlcc::lower

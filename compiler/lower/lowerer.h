@@ -225,6 +225,7 @@ class Lowerer {
   // Makes the operands of the recursive call the carried values of the next iteration.
   void set_next_values(const std::vector<Operand>& next, const std::vector<Operand>& carried, Loop&,
                        const SourceLocation&);
+  bool replaces_in_place(Region& body, const std::vector<Copy>& copies, const Copy&);
 
   const relay::Module& module_;
   const std::vector<tensor::Machine>& machines_;

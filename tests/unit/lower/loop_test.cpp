@@ -75,6 +75,30 @@ TEST_CASE("carried values that are exchanged in each iteration") {
   })");
 }
 
+TEST_CASE("the next value of a carried tensor replaces it where nothing reads it later") {
+  // The copies of a loop over %a and %b, whose memory already has their first values.
+  auto copies = [](const std::string& body) {
+    return count_of<Copy>(lowered(R"(def @main(%x: Tensor[(4, 16), float32], %y: Tensor[(4, 16), float32]) {
+      let %loop = fn (%t: int64, %a: Tensor[(4, 16), float32], %b: Tensor[(4, 16), float32])
+          -> (Tensor[(4, 16), float32], Tensor[(4, 16), float32]) {
+        if (less(%t, 3i64)) { )" + body +
+                                  R"( } else { (%a, %b) }
+      };
+      let %r = %loop(0i64, nn.softmax(%x), nn.softmax(%y));
+      (nn.softmax(%r.0), nn.softmax(%r.1))
+    })"));
+  };
+  CHECK(copies("%loop(%t + 1i64, tanh(%a), tanh(%b))") == 0);
+  CHECK(copies("let %p = tanh(%a); %loop(%t + 1i64, %p, tanh(%b) + nn.softmax(%p))") == 0);
+  CHECK(copies("let %p = tanh(%a + %b); %loop(%t + 1i64, %p, %b + 1f)") == 0);
+  CHECK(copies("let %p = tanh(%a); %loop(%t + 1i64, %p, %b + nn.softmax(%a))") == 1);
+  CHECK(copies("%loop(%t + 1i64, nn.softmax(%a), %b)") <= 1);
+  CHECK(copies("let %p = tanh(%a); %loop(%t + 1i64, %p, %p)") == 2);
+  CHECK(copies("%loop(%t + 1i64, tanh(%b), tanh(%a))") >= 2);
+  CHECK(copies("%loop(%t + 1i64, tanh(%a), %a)") == 3);
+  CHECK(copies("let %p = tanh(%a); %loop(%t + 1i64, if (less(%t, 1i64)) { nn.softmax(%p) } else { %p }, %b)") >= 1);
+}
+
 TEST_CASE("a violated requirement ends the loop with its status") {
   lowered(R"(def @main(%x: Tensor[(5, 4), float32]) {
     let %loop = fn (%i: int64, %ys: Tensor[(5, 4), float32]) -> Tensor[(5, 4), float32] {
