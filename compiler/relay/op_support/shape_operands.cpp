@@ -5,18 +5,19 @@ namespace dlcc::relay {
 
 Failure check_list_operand(const TensorType& type, const char* what) {
   if (auto e = first_of({check_type(type, what, types::index), check_rank(type, what, 1)})) return e;
-  if (type.shape[0].is_constant()) return std::nullopt;
-  return TypeError{DiagnosticId::dynamic_shape, fmt::format("the length of {} must be known at compile time", what),
-                   ""};
+  const std::optional<int64_t> length = type.shape[0].constant();
+  if (!length)
+    return TypeError{DiagnosticId::dynamic_shape, fmt::format("the length of {} must be known at compile time", what),
+                     ""};
+  if (*length > 1024) return shape_error(fmt::format("{} has {} elements, more than any rank", what, *length));
+  return std::nullopt;
 }
 
 Checked<PartialList> list_value(const Operands& in, size_t k, const std::vector<Dim>& attribute, const char* what) {
   if (k >= in.size()) return PartialList(attribute.begin(), attribute.end());
   if (auto e = check_list_operand(in[k], what)) return *e;
   if (in[k].value) return in[k].value->elements;
-  const int64_t length = in[k].shape[0].value();
-  if (length > 1024) return shape_error(fmt::format("{} has {} elements, more than any rank", what, length));
-  return PartialList(static_cast<size_t>(length));
+  return PartialList(static_cast<size_t>(in[k].shape[0].value()));
 }
 
 TypeResult filled_result(const Operands& in, size_t k, const std::vector<Dim>& attribute, DType type) {

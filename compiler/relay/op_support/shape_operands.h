@@ -9,7 +9,7 @@
 
 namespace dlcc::relay {
 
-// A rank-1 tensor of integers with a static length.
+// A rank-1 tensor of integers with a static length, of at most 1024 elements.
 Failure check_list_operand(const TensorType&, const char* what);
 
 // The elements of a list; empty where unknown.

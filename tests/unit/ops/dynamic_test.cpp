@@ -139,6 +139,9 @@ TEST_CASE("squeeze and expand_dims with the axes as operand") {
   check_values(apply("expand_dims", {{"axis", list({-1, 0})}}, {y}), {1, 3, 1}, {1, 2, 3});
   CHECK(error_of("expand_dims", {{"axis", list({0, 3})}}, {f32({2})}) ==
         "bad-attribute: axis must be in [-3, 2], found 3");
+  for (const char* name : {"expand_dims", "squeeze"})
+    CHECK(error_of(name, {}, {f32({2}), i64({2'000'000'000})}) ==
+          "shape-mismatch: axis has 2000000000 elements, more than any rank");
 }
 
 TEST_CASE("broadcast_to and full with the shape as operand") {

@@ -102,6 +102,8 @@ TEST_CASE("concatenate joins and split divides tensors along an axis") {
   CHECK(apply_all("split", {{"indices_or_sections", AttrList{}}}, {x}).size() == 1);
   CHECK(error_of("split", {{"indices_or_sections", 3}}, {f32({4})}) ==
         "shape-mismatch: 4 elements cannot be split into 3 equal sections");
+  CHECK(error_of("split", {{"indices_or_sections", INT64_MAX}}, {f32({0})}) ==
+        "too-large: a split has at most 65534 pieces, found 9223372036854775807");
   CHECK(error_of("split", {{"indices_or_sections", list({3, 2})}}, {f32({4})}) ==
         "bad-attribute: index 2 is not between 3 and 4");
   CHECK(
