@@ -56,6 +56,13 @@ void require_equal_next(Definition& d, const Dim& a, const Dim& b) {
   if (!(a == b)) d.require_next([a, b](Index) { return equal(Expr(a), Expr(b)); }, tensor::Status::shape_mismatch);
 }
 
+void require_element_next(Definition& d, const Dim& size, const Shape& result, tensor::Status status) {
+  if (provably_le(1, size)) return;
+  d.require_next(
+      [size, count = product(result)](Index) { return logical_or(Expr(0) < Expr(size), equal(Expr(count), Expr(0))); },
+      status);
+}
+
 std::vector<Expr> marked_axes(const Tensor& axes, int rank) {
   std::vector<Expr> marked;
   for (int k = 0; k < rank; ++k) {

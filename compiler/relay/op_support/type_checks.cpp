@@ -88,10 +88,10 @@ Failure check_layout(const char* attribute, const std::string& found, const std:
 }
 
 Failure check_pad_mode(const std::string& mode) {
-  for (const char* known : {"constant", "edge", "reflect", "wrap"})
+  for (const char* known : {"constant", "edge", "reflect", "symmetric", "wrap"})
     if (mode == known) return std::nullopt;
   return attribute_error(
-      fmt::format("pad_mode must be \"constant\", \"edge\", \"reflect\" or \"wrap\", found \"{}\"", mode));
+      fmt::format(R"(pad_mode must be "constant", "edge", "reflect", "symmetric" or "wrap", found "{}")", mode));
 }
 
 TypeResult tensor_result(Shape shape, DType type) {

@@ -112,6 +112,13 @@ Value morphological_dilation(const DilationAttrs& a, Composition& c) {
 
 // ---- crop_and_resize
 
+// The sizes of the images, which must have pixels if there are boxes.
+std::vector<Dim> sizes_of_images(const CropAttrs& a, const Operands& in) {
+  if (in[1].shape[0] == Dim(0)) return {};
+  const Shape& data = in[0].shape;
+  return a.layout == "NHWC" ? Shape{data[0], data[1], data[2]} : Shape{data[0], data[2], data[3]};
+}
+
 Value cropped(const CropAttrs& a, Composition& c) {
   Value x = c.operand(0);
   const Value boxes = c.operand(1), images = c.operand(2);
@@ -126,6 +133,8 @@ Value cropped(const CropAttrs& a, Composition& c) {
     c.fail(attribute_error(fmt::format("method must be \"bilinear\" or \"nearest_neighbor\", found \"{}\"", a.method)));
   const bool last = a.layout == "NHWC";
   if (!last) c.require(check_layout("layout", a.layout, "NCHW"));
+  if (product(sizes_of_images(a, {x.type, boxes.type})) == Dim(0))
+    c.fail(shape_error("the data has no pixels for the boxes", "data and boxes may be empty only together"));
   if (last) x = c.transpose(x, {0, 3, 1, 2});
   const DType type = sampling_type(x.dtype());
   const Shape shape = {boxes.shape()[0], x.shape()[1], a.crop_size[0], a.crop_size[1]};
@@ -195,7 +204,7 @@ void correlation(OperatorTable& table) {
                          .sample_shapes = {{1, 2, 4, 4}, {2, 2, 2}}},
                         morphological_dilation));
   using C = CropAttrs;
-  table.add(
+  OperatorSpec<C> crops =
       composed<C>({.name = "image.crop_and_resize",
                    .summary = "boxes of images, given by corners (y, x, y, x) of which 1 is the last pixel",
                    .attributes = {{"crop_size", &C::crop_size, "rows and columns of the results", true},
@@ -206,7 +215,9 @@ void correlation(OperatorTable& table) {
                    .arguments = {"data", "boxes", "box_indices"},
                    .sample_shapes = {{1, 2, 4, 4}, {3, 4}, {3}},
                    .sample_attrs = {{"crop_size", std::vector<int64_t>{2, 2}}}},
-                  cropped));
+                  cropped);
+  crops.positive_sizes = sizes_of_images;
+  table.add(std::move(crops));
 }
 
 }  // namespace dlcc::relay::ops

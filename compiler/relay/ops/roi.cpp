@@ -2,7 +2,7 @@
 // R-CNN", 2015): the mean or maximum of an image over the bins of boxes (regions of interest).
 #include "relay/op_support/composition.h"
 #include "relay/op_support/resampling.h"
-#include "relay/op_support/type_checks.h"
+#include "relay/op_support/shape_operands.h"
 
 namespace dlcc::relay::ops {
 
@@ -50,7 +50,10 @@ TypeResult type_of_roi_align(const RoiAlignAttrs& a, const Operands& in) {
   if (a.mode != "avg" && a.mode != "max")
     return attribute_error(fmt::format("mode must be \"avg\" or \"max\", found \"{}\"", a.mode));
   if (a.sample_ratio < 0) return attribute_error("sample_ratio must not be negative");
-  return tensor_result({in[1].shape[0], data[1], a.pooled_size[0], a.pooled_size[1]}, in[0].dtype);
+  const Shape shape = {in[1].shape[0], data[1], a.pooled_size[0], a.pooled_size[1]};
+  if (product({data[2], data[3]}) == Dim(0) && !(product(shape) == Dim(0)))
+    return shape_error("an image of the data has no element to sample");
+  return tensor_result(shape, in[0].dtype);
 }
 
 class RoiAlign {
@@ -65,6 +68,7 @@ class RoiAlign {
   TensorFunction run(const Shape& result) {
     auto image = [this](Expr box) { return cast(dtype::i64, batch_(box)); };
     require_image_next(d_, image, x_.extent(0));
+    for (int k = 0; k < 2; ++k) require_element_next(d_, x_.extent(k + 2), result);
     if (a_.sample_ratio == 0)
       for (int k = 0; k < 2; ++k)
         d_.require_next([=, this](Index i) { return samples(i[0], k) <= Expr(most_samples(k)); },

@@ -241,6 +241,15 @@ TEST_CASE("correlation, morphological dilation, crops") {
   check_values(
       apply("image.crop_and_resize", crop, {image, floats({1, 4}, {1, 0.25, 1, 1}), tensor_of(dtype::i32, {1}, {0})}),
       {1, 1, 1, 2}, {3, 4});
+  const Operands no_images = {f32({0, 1, 4, 4}), f32({2, 4}), tensor_type_of(dtype::i32, {2})};
+  CHECK(error_of("image.crop_and_resize", crop, no_images) == "shape-mismatch: the data has no pixels for the boxes");
+  const Operands nothing = {f32({0, 1, 4, 4}), f32({0, 4}), tensor_type_of(dtype::i32, {0})};
+  CHECK(error_of("image.crop_and_resize", crop, nothing) == "");
+  const Dim images = Dim::symbol({"?1"});
+  const Operands some = {f32({4, 4, 1, images}), f32({2, 4}), tensor_type_of(dtype::i32, {2})};
+  CHECK(op("image.crop_and_resize")->positive_sizes(crop, some) == std::vector<Dim>{4, 1, images});
+  crop["layout"] = "NHWC";
+  CHECK(op("image.crop_and_resize")->positive_sizes(crop, some) == std::vector<Dim>{4, 4, 1});
 }
 
 TEST_CASE("regions of interest with the index of their image") {

@@ -145,6 +145,7 @@ TEST_CASE("nn.pad with each mode, negative widths and errors") {
   check_values(padded("edge", 1, 2), {6}, {1, 1, 2, 3, 3, 3});
   check_values(padded("reflect", 2, 2), {7}, {3, 2, 1, 2, 3, 2, 1});
   check_values(padded("reflect", 3, 5), {11}, {2, 3, 2, 1, 2, 3, 2, 1, 2, 3, 2});
+  check_values(padded("symmetric", 2, 4), {9}, {2, 1, 1, 2, 3, 3, 2, 1, 1});
   check_values(padded("wrap", 1, 4), {8}, {3, 1, 2, 3, 1, 2, 3, 1});
   check_values(padded("constant", -1, 1), {3}, {2, 3, 0});
   check_values(padded("edge", -1, -1), {1}, {2});
