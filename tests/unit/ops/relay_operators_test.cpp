@@ -330,6 +330,8 @@ TEST_CASE("operators on quantized tensors") {
   negative[0] = tensor_of(dtype::i32, {1}, {-2});  // -1.5
   check_values(apply("qnn.requantize", {}, negative), {1}, {1});
   check_values(apply("qnn.requantize", {{"rounding", "TONEAREST"}}, negative), {1}, {0});
+  CHECK(error_of("qnn.requantize", {{"out_dtype", "uint64"}}, types_of(numbers)) ==
+        "bad-attribute: out_dtype must be int8, uint8, int16 or int32, found uint64");
   std::vector<Constant> columns = numbers;
   columns[0] = tensor_of(dtype::i32, {1, 2}, {5, 5});
   columns[1] = floats({2}, {0.5, 2});
