@@ -264,6 +264,11 @@ TEST_CASE("resizing of spatial axes") {
   const Attrs nearest = {
       {"size", list({3})}, {"method", "nearest_neighbor"}, {"coordinate_transformation_mode", "align_corners"}};
   check_values(apply("image.resize1d", nearest, {row}), {1, 1, 3}, {0, 4, 4});  // 0.5 is rounded up
+  const Constant bytes = tensor_of(dtype::u8, {1, 1, 2}, {0, 3});
+  Attrs resized = {{"size", list({4})}};
+  check_values(apply("image.resize1d", resized, {bytes}), {1, 1, 4}, {0, 0, 2, 3});
+  resized["out_dtype"] = "float32";
+  check_values(apply("image.resize1d", resized, {bytes}), {1, 1, 4}, {0, 0.75, 2.25, 3});
   const Constant image = floats({1, 1, 2, 2}, {1, 2, 3, 4});
   check_values(apply("nn.upsampling", {{"scale_h", 1.0}, {"scale_w", 2.0}}, {image}), {1, 1, 2, 4},
                {1, 1, 2, 2, 3, 3, 4, 4});
