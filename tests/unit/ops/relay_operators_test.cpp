@@ -256,6 +256,28 @@ TEST_CASE("regions of interest with the index of their image") {
   const Constant images = floats({2, 1, 2, 2}, counting(8, 1)), boxes = floats({1, 5}, {1, 0, 0, 1, 1});
   check_values(apply("vision.roi_align", {{"pooled_size", list({1, 1})}, {"sample_ratio", 1}}, {images, boxes}),
                {1, 1, 1, 1}, {6.5});
+  Attrs largest = {{"pooled_size", list({1, 1})}, {"sample_ratio", 2}, {"mode", "max"}};  // samples 1.75, 2.25 ... 3.25
+  check_values(apply("vision.roi_align", largest, {images, floats({1, 5}, {0, 0, 0, 1, 1})}), {1, 1, 1, 1}, {3.25});
+  largest["mode"] = "max_corner";
+  CHECK(error_of("vision.roi_align", largest, types_of({images, boxes})) ==
+        "bad-attribute: mode must be \"avg\" or \"max\", found \"max_corner\"");
+  const Operands no_pixels = {f32({1, 1, 0, 4}), f32({1, 5})}, no_boxes = {f32({1, 1, 0, 4}), f32({0, 5})};
+  CHECK(error_of("vision.roi_align", {{"pooled_size", list({1, 1})}}, no_pixels) ==
+        "shape-mismatch: an image of the data has no element to sample");
+  CHECK(error_of("vision.roi_align", {{"pooled_size", list({1, 1})}}, no_boxes) == "");
+}
+
+TEST_CASE("counts of detections are positive") {
+  Attrs attrs = {{"max_detections_per_class", 5},
+                 {"max_detections", -5},
+                 {"num_classes", 2},
+                 {"iou_threshold", 0.5},
+                 {"score_threshold", 0.5}};
+  const Operands operands = {f32({1, 8, 4}), f32({1, 8, 3})};
+  CHECK(error_of("vision.regular_non_max_suppression", attrs, operands) ==
+        "bad-attribute: max_detections must be at least 1, found -5");
+  attrs["max_detections"] = 5;
+  CHECK(error_of("vision.regular_non_max_suppression", attrs, operands) == "");
 }
 
 TEST_CASE("resizing of spatial axes") {
