@@ -76,7 +76,7 @@ Value correlation_of(const CorrelationAttrs& a, Composition& c) {
 
 // ---- dilation2d
 
-// The largest sums of elements of a window and the weight's elements; there is nothing in the padding.
+// The largest sums of elements of a window and the weight's elements; the padding has elements 0, as in TVM.
 Value morphological_dilation(const DilationAttrs& a, Composition& c) {
   Value x = c.operand(0), weight = c.operand(1);
   c.require(first_of({check_type(x.type, "data", types::real), check_same_type(x.type, "data", weight.type, "weight"),
@@ -105,7 +105,7 @@ Value morphological_dilation(const DilationAttrs& a, Composition& c) {
       a.out_dtype.value_or(x.dtype()), shape, tensor::max_of(type), taps, {x, weight},
       [=](const std::vector<Tensor>& args, Index i, Index r) {
         const std::vector<Expr> at = {i[0], i[1], windows[0].position(i[2], r[0]), windows[1].position(i[3], r[1])};
-        return args[0].at_or(at, tensor::lowest(type)) + args[1](i[1], r[0], r[1]);
+        return args[0].at_or(at, number(type, 0)) + args[1](i[1], r[0], r[1]);
       });
   return last ? c.transpose(result, {0, 2, 3, 1}) : result;
 }
@@ -195,7 +195,7 @@ void correlation(OperatorTable& table) {
   table.add(composed<D>({.name = "image.dilation2d",
                          .summary = "morphological dilation: the largest sum of an element of a window and its weight",
                          .attributes = {{"strides", &D::strides, "step between windows"},
-                                        {"padding", &D::padding, "around the data"},
+                                        {"padding", &D::padding, "zeros around the data"},
                                         {"dilations", &D::dilations, "step between the taps of a window"},
                                         {"data_layout", &D::data_layout, "order of the data's axes: NCHW or NHWC"},
                                         {"kernel_layout", &D::kernel_layout, "that of the weight's: IHW or HWI"},

@@ -231,8 +231,8 @@ TEST_CASE("correlation, morphological dilation, crops") {
   Values middle;  // the displacements (0, -1), (0, 0) and (0, 1)
   for (int64_t k = 9; k < 18; ++k) middle.push_back(moved.number_at(k));
   CHECK(middle == Values{0, 20, 60, 10, 40, 90, 20, 60, 0});
-  check_values(apply("image.dilation2d", {{"padding", list({0, 1})}}, {x, floats({1, 1, 2}, {5, 0})}), {1, 1, 1, 4},
-               {1, 6, 7, 8});
+  const Constant weight = floats({1, 1, 2}, {5, 0});
+  check_values(apply("image.dilation2d", {{"padding", list({0, 1})}}, {x, weight}), {1, 1, 1, 4}, {5, 6, 7, 8});
   const Constant image = floats({1, 1, 2, 2}, {1, 2, 3, 4}), boxes = floats({2, 4}, {0, 0, 1, 1, 0, 0.5, 0, 2});
   const Constant first = tensor_of(dtype::i32, {2}, {0, 0});
   Attrs crop = {{"crop_size", list({1, 2})}, {"extrapolation_value", -1.0}};
