@@ -8,6 +8,11 @@ using namespace dlcc::relay;
 namespace {
 
 Constant scalar_of(double value) { return floats({}, {value}); }
+Constant integer(int64_t value) {
+  return Constant(dtype::i64, {},
+                  std::vector<std::byte>(reinterpret_cast<const std::byte*>(&value),
+                                         reinterpret_cast<const std::byte*>(&value + 1)));
+}
 Constant bytes(std::vector<int64_t> shape, const Values& values) {
   return tensor_of(dtype::i8, std::move(shape), values);
 }
@@ -53,6 +58,26 @@ TEST_CASE("arange") {
   CHECK(error_of("arange", range(0, 3, 0), types_of(operands(0, 3, 0))) == "bad-attribute: step must not be 0");
   CHECK(type_of("arange", {{"dtype", "int32"}}, types_of({ints({}, {0}), ints({}, {3}), ints({}, {1})})) ==
         "Tensor[(?), int32]");
+}
+
+TEST_CASE("arange of integers that float64 does not represent") {
+  auto range = [&](int64_t start, int64_t stop, int64_t step) {
+    const Attrs attrs = {{"start", start}, {"stop", stop}, {"step", step}, {"dtype", "int64"}};
+    const Constant result = apply("arange", attrs, {integer(start), integer(stop), integer(step)});
+    std::vector<int64_t> elements;
+    for (int64_t k = 0; k < result.count(); ++k) elements.push_back(result.integer_at(k));
+    return elements;
+  };
+  const int64_t large = int64_t{1} << 53;
+  CHECK(range(large, large + 1, 1) == std::vector{large});
+  CHECK(range(large + 3, large, -2) == std::vector{large + 3, large + 1});
+  CHECK(range(INT64_MIN, INT64_MAX, INT64_MAX) == std::vector<int64_t>{INT64_MIN, -1, INT64_MAX - 1});
+  CHECK(range(INT64_MAX, INT64_MIN, INT64_MIN) == std::vector<int64_t>{INT64_MAX, -1});
+  CHECK(range(INT64_MAX, INT64_MIN, 1).empty());
+  CHECK(status_of("arange", {{"start", large}, {"stop", large + 1}, {"step", 1}, {"dtype", "int64"}},
+                  {integer(large), integer(large + 2), integer(1)}) == tensor::Status::shape_mismatch);
+  CHECK(error_of("arange", {{"start", INT64_MIN}, {"stop", INT64_MAX}, {"step", 1}, {"dtype", "int64"}},
+                 types_of({integer(0), integer(0), integer(0)})) == "shape-mismatch: the result has too many elements");
 }
 
 TEST_CASE("one_hot, stack, adv_index, meshgrid") {
@@ -117,6 +142,8 @@ TEST_CASE("trilu, matrix_set_diag") {
   const Constant x = floats({3, 3}, counting(9, 1));
   check_values(apply("trilu", {}, {x, ints({}, {1})}), {3, 3}, {0, 2, 3, 0, 0, 6, 0, 0, 0});
   check_values(apply("trilu", {{"upper", false}}, {x, ints({}, {0})}), {3, 3}, {1, 0, 0, 4, 5, 0, 7, 8, 9});
+  check_values(apply("trilu", {}, {x, integer(INT64_MAX)}), {3, 3}, Values(9, 0.0));
+  check_values(apply("trilu", {}, {x, integer(INT64_MIN)}), {3, 3}, counting(9, 1));
   check_values(apply("matrix_set_diag", {}, {x, floats({3}, {10, 20, 30})}), {3, 3}, {10, 2, 3, 4, 20, 6, 7, 8, 30});
   // Diagonals 1 and 0: the shorter upper one is stored at the right.
   const Constant two = floats({2, 3}, {0, 50, 60, 10, 20, 30});
