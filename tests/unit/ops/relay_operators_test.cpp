@@ -169,6 +169,20 @@ TEST_CASE("blocks of pixels, channels and batches") {
   const Constant batches = floats({3, 2}, {9, 3, 1, 4, 2, 9});
   check_values(apply("nn.batch_to_space_nd", {{"block_shape", list({3})}, {"crops", pairs({{1, 1}})}}, {batches}),
                {1, 4}, {1, 2, 3, 4});
+  check_values(apply("nn.space_to_depth", {{"block_size", 2}, {"mode", ""}}, {image}), {1, 8, 1, 1},
+               {0, 4, 1, 5, 2, 6, 3, 7});
+  auto error = [](const char* name, const char* widths, const std::vector<std::vector<int64_t>>& rows) {
+    return error_of(name, {{"block_shape", list({3})}, {widths, pairs(rows)}}, {f32({3, 4})});
+  };
+  CHECK(error("nn.space_to_batch_nd", "paddings", {{1, 2, 3}, {1, 1}}) ==
+        "bad-attribute: paddings must be a list of 1 pairs (before, after)");
+  CHECK(error("nn.space_to_batch_nd", "paddings", {{-1, 0}}) ==
+        "bad-attribute: paddings must not be negative, found -1");
+  CHECK(error("nn.batch_to_space_nd", "crops", {{6, 6}}) == "");
+  CHECK(error("nn.batch_to_space_nd", "crops", {{7, 6}}) ==
+        "bad-attribute: crops remove more than the 12 elements of axis 1");
+  CHECK(error_of("nn.depth_to_space", {{"block_size", int64_t{1} << 32}}, {f32({1, 4, 2, 2})})
+            .starts_with("shape-mismatch: the number of channels must be a multiple of"));
   // Channel c of row y and column x is element (c, 2 y + offset / 2, 2 x + offset % 2) of one channel of 4 by 4.
   check_values(apply("vision.yolo_reorg", {{"stride", 2}}, {floats({1, 4, 2, 2}, counting(16))}), {1, 16, 1, 1},
                {0, 2, 8, 10, 1, 3, 9, 11, 4, 6, 12, 14, 5, 7, 13, 15});
