@@ -242,6 +242,9 @@ TEST_CASE("layout_transform stores axes in blocks, with zeros beyond their ends"
   CHECK(error("NCH8c", "NCH") == "shape-mismatch: axis 3 must equal its block, found 4 and 8");
   CHECK(error("NCNW", "NCHW").starts_with("bad-attribute: src_layout=\"NCNW\": axis N appears twice"));
   CHECK(error("NCH4", "NCHW").starts_with("bad-attribute: src_layout=\"NCH4\": a number is followed by no axis"));
+  const std::string huge = "NCHW1048576c1048576c1048576c";
+  CHECK(error("NCHW", huge.c_str()) ==
+        "bad-attribute: dst_layout=\"" + huge + "\": a block of axis C has too many elements");
   CHECK(error("N-CH", "NCHW").starts_with("bad-attribute: src_layout=\"N-CH\": '-' is no axis"));
 }
 
