@@ -130,6 +130,8 @@ TEST_CASE("sort, argsort, searchsorted, invert_permutation, unravel_index") {
   check_values(apply("topk", {{"k", 2}, {"ret_type", "indices"}}, {x}), {2, 2}, {0, 2, 0, 1});
   CHECK(type_of("topk", {{"ret_type", "values"}, {"k", 2}}, types_of({x})) == "Tensor[(2, 2), float32]");
   CHECK(error_of("topk", {{"ret_type", "all"}}, types_of({x})).starts_with("bad-attribute: ret_type must be"));
+  check_values(apply("sort", {{"dtype", AttrValue()}}, {x}), {2, 3}, {1, 2, 3, 5, 5, NaN});
+  CHECK(type_of("argsort", {{"dtype", AttrValue()}}, types_of({x})) == "Tensor[(2, 3), int32]");
   const Constant sorted = floats({4}, {1, 2, 2, 4}), values = floats({2, 2}, {0, 2, 3, 9});
   check_values(apply("searchsorted", {}, {sorted, values}), {2, 2}, {0, 1, 3, 4});
   check_values(apply("searchsorted", {{"right", true}}, {sorted, values}), {2, 2}, {0, 3, 3, 4});
@@ -195,6 +197,7 @@ TEST_CASE("normalizations") {
   check_values(apply("nn.layer_norm", {{"epsilon", 0.0}, {"center", false}, {"scale", false}}, {x, gamma, beta}),
                {1, 2, 2}, {-1, 1, -1, 1});
   check_values(apply("nn.instance_norm", {{"epsilon", 0.0}}, {x, gamma, beta}), {1, 2, 2}, {8, 12, 17, 23});
+  check_values(apply("nn.instance_norm", {}, {floats({1, 2}, {5, 7}), gamma, beta}), {1, 2}, {10, 20});
   check_values(apply("nn.group_norm", {{"epsilon", 0.0}, {"num_groups", 2}}, {x, gamma, beta}), {1, 2, 2},
                {8, 12, 17, 23});
   // One group of 1, 1, 3, 3 has mean 2 and deviation 1.
@@ -239,6 +242,9 @@ TEST_CASE("transposed convolutions, gradients, deformable convolution") {
   check_values(apply("nn.conv1d_transpose", {{"strides", list({2})}, {"output_padding", list({1})}}, {x, w}), {1, 1, 7},
                {1, 10, 2, 20, 3, 30, 0});
   check_values(apply("nn.conv1d_transpose", {{"padding", list({1, 0})}}, {x, w}), {1, 1, 3}, {12, 23, 30});
+  // TVM's name of the layout: the weight has the channels of the data first in any case.
+  const Constant wide = floats({1, 2, 1}, {1, 10});
+  check_values(apply("nn.conv1d_transpose", {{"kernel_layout", "OIW"}}, {x, wide}), {1, 2, 3}, {1, 2, 3, 10, 20, 30});
   // Two groups of one channel, each with two results.
   const Constant pixels = floats({1, 2, 1, 1}, {1, 2}), weights = floats({2, 2, 1, 1}, {1, 10, 100, 1000});
   check_values(apply("nn.conv2d_transpose", {{"groups", 2}}, {pixels, weights}), {1, 4, 1, 1}, {1, 10, 200, 2000});
