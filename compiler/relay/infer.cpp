@@ -205,7 +205,7 @@ void Inference::apply_annotation(Binding& binding, Type found, Type annotation, 
     SourceLocation location = binding.location;
     learn(binding);
     out_->push_back(std::move(binding));
-    binding = Binding{checked, MatchCast{Atom(out_->back().var), annotation}, location};
+    binding = Binding{checked, cast(out_->back().var, found, annotation, location), location};
     std::visit([&](auto& op) { checked->type = infer(binding, op); }, binding.op);
     return;
   }

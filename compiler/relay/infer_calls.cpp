@@ -336,11 +336,39 @@ void Inference::enter_symbols(const Type& type) {
   for_each_symbol(type, [&](const Symbol& s) { symbols_.insert(s.name); });
 }
 
-bool Inference::can_cast(const Type& f, const Type& e) const {
-  const TensorType *found = as<TensorType>(unifier_.shallow(f)), *expected = as<TensorType>(unifier_.shallow(e));
+Var Inference::bind(std::string name, Operation op, const SourceLocation& location) {
+  Binding binding{module_.fresh(std::move(name)), std::move(op), location};
+  Var var = binding.var;
+  var->type = std::visit([&](auto& o) { return infer(binding, o); }, binding.op);
+  out_->push_back(std::move(binding));
+  return var;
+}
+
+bool Inference::can_cast(const Type& f, const Type& e) {
+  const Type from = unifier_.shallow(f), to = unifier_.shallow(e);
+  const TupleType *fields = as<TupleType>(from), *wanted = as<TupleType>(to);
+  if (fields && wanted)
+    return std::ranges::equal(fields->fields, wanted->fields, [&](const Type& field, const Type& type) {
+      return unifier_.unify(field, type) || can_cast(field, type);
+    });
+  const TensorType *found = as<TensorType>(from), *expected = as<TensorType>(to);
   if (!found || !expected || !same_element_type(*found, *expected)) return false;
   return std::ranges::equal(found->shape, expected->shape,
                             [](const Dim& a, const Dim& b) { return a == b || !a.is_constant() || !b.is_constant(); });
+}
+
+Operation Inference::cast(const Atom& atom, const Type& found, const Type& expected, const SourceLocation& location) {
+  const Type from = unifier_.shallow(found), to = unifier_.shallow(expected);
+  const TupleType *fields = as<TupleType>(from), *wanted = as<TupleType>(to);
+  if (!fields || !wanted) return MatchCast{atom, to};
+  MakeTuple tuple;
+  for (size_t k = 0; k < fields->fields.size(); ++k) {
+    const Type &field = fields->fields[k], &type = wanted->fields[k];
+    Atom value = bind("", Project{atom, static_cast<int>(k)}, location);
+    if (!unifier_.unify(field, type)) value = bind("checked", cast(value, field, type, location), location);
+    tuple.fields.push_back(std::move(value));
+  }
+  return tuple;
 }
 
 // A generic function is a value of the type of each instance: as fn (%x: T) -> U { %f(%x) }.
@@ -356,10 +384,7 @@ bool Inference::coerce_generic(Atom& atom, const FunctionType& generic, const Ty
     call.args.emplace_back(function.params.emplace_back(module_.fresh("x", param)));
   const Var result = module_.fresh("");
   function.body = {{{result, std::move(call), location}}, result};
-  Binding made{module_.fresh(""), MakeFunction{std::move(function)}, location};
-  made.var->type = infer(made, std::get<MakeFunction>(made.op));
-  atom = made.var;
-  out_->push_back(std::move(made));
+  atom = bind("", MakeFunction{std::move(function)}, location);
   return true;
 }
 
@@ -371,11 +396,7 @@ bool Inference::coerce(Atom& atom, const Type& found, const Type& expected, cons
   if (unifier_.unify(found, expected)) return true;
   if (!can_cast(found, expected)) return false;
   const Var* value = std::get_if<Var>(&atom);
-  Binding check{module_.fresh(value ? (*value)->name : "checked"), MatchCast{atom, unifier_.shallow(expected)},
-                location};
-  check.var->type = infer(check, std::get<MatchCast>(check.op));
-  atom = check.var;
-  out_->push_back(std::move(check));
+  atom = bind(value ? (*value)->name : "checked", cast(atom, found, expected, location), location);
   return true;
 }
 

@@ -99,7 +99,11 @@ class Inference {
   // helps.
   bool coerce(Atom&, const Type& found, const Type& expected, const SourceLocation&);
   bool coerce_generic(Atom&, const FunctionType& generic, const Type& expected, const SourceLocation&);
-  bool can_cast(const Type& found, const Type& expected) const;
+  // Whether run-time checks of dimensions make a value one of type `expected`, and the operation that does: a
+  // match_cast of a tensor, or a tuple of fields that are checked before it.
+  bool can_cast(const Type& found, const Type& expected);
+  Operation cast(const Atom&, const Type& found, const Type& expected, const SourceLocation&);
+  Var bind(std::string name, Operation, const SourceLocation&);  // binds an operation before the current one
 
   // ---- functions that are inferred at each use (infer_instances.cpp)
   std::vector<std::pair<TypeVariable, Type>> open_kinds(Function&);

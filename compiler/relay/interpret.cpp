@@ -339,9 +339,7 @@ class Machine {
     const Value value = atom(op.value);
     for (const Clause& c : op.clauses)
       if (fits(c.pattern, value)) return enter(*c.body);
-    std::string shown = str(value);
-    if (shown.size() > 100) shown.replace(100, std::string::npos, "...");
-    fail(DiagnosticId::run_failed, b.location, fmt::format("no arm of this match fits {}", shown));
+    fail(DiagnosticId::run_failed, b.location, fmt::format("no arm of this match fits {}", str(value, 100)));
   }
 
   // Binds the pattern's variables.

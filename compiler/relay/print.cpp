@@ -8,6 +8,7 @@
 #include "relay/annotations.h"
 #include "relay/metadata.h"
 #include "relay/operator.h"
+#include "relay/type_arguments.h"
 #include "support/ascii.h"
 
 namespace dlcc::relay {
@@ -137,10 +138,26 @@ class Printer {
     signature(f, is_main ? interface_names(f) : Attrs());
   }
 
+  // The type with the names of type variables in this text.
+  std::string text(const Type& type) const { return str(renamed_.empty() ? type : with_arguments(type, renamed_)); }
+
+  // The variable with a name that no data type and no enclosing function's variable has.
+  TypeVariable named(TypeVariable v) {
+    const std::string base = v.name;
+    auto is_taken = [&] {
+      return type_variables_.contains(v.name) || (module_ && module_->data_types.contains(v.name));
+    };
+    for (int k = 1; is_taken(); ++k) v.name = fmt::format("{}_{}", base, k);
+    if (v.name != base) renamed_[v.id] = variable_type(v);
+    type_variables_.insert(v.name);
+    return v;
+  }
+
   void signature(const Function& f, const Attrs& more) {
+    const std::set<std::string> enclosing = type_variables_;
     if (!f.type_params.empty()) {
       out_ += "[";
-      list(f.type_params, [&](const TypeVariable& v) { out_ += str(v); });
+      list(f.type_params, [&](const TypeVariable& v) { out_ += str(named(v)); });
       out_ += "]";
     }
     out_ += "(";
@@ -153,7 +170,7 @@ class Printer {
         list(*p->attrs, [&](const auto& attr) { out_ += attr.first + "=" + relay::str(attr.second); });
         out_ += "}";
       }
-      if (p->type) out_ += ": " + str(p->type);
+      if (p->type) out_ += ": " + text(p->type);
     }
     Attrs attrs = f.attrs;
     attrs.insert(more.begin(), more.end());
@@ -162,9 +179,10 @@ class Printer {
       out_ += key + "=" + relay::str(value);
     }
     out_ += ")";
-    if (f.result_type) out_ += " -> " + str(f.result_type);
+    if (f.result_type) out_ += " -> " + text(f.result_type);
     out_ += " ";
     braces(f.body);
+    type_variables_ = enclosing;
   }
 
   // ---- blocks
@@ -208,7 +226,7 @@ class Printer {
       return;
     }
     out_ += "let %" + (v->name == "_" && unused ? "_" : name_of(v, "v"));
-    if (v->type && !std::holds_alternative<MakeFunction>(b.op)) out_ += ": " + str(v->type);
+    if (v->type && !std::holds_alternative<MakeFunction>(b.op)) out_ += ": " + text(v->type);
     out_ += " = ";
   }
 
@@ -328,7 +346,7 @@ class Printer {
     std::visit(overloaded{[&](const Pattern::Wildcard&) { out_ += "_"; },
                           [&](const Pattern::Bind& b) {
                             out_ += "%" + name_of(b.var, "v");
-                            if (b.var->type) out_ += ": " + str(b.var->type);
+                            if (b.var->type) out_ += ": " + text(b.var->type);
                           },
                           [&](const Pattern::Constructor& c) {
                             out_ += c.name;
@@ -354,7 +372,7 @@ class Printer {
   void write(const MatchCast& op) {
     out_ += "match_cast(";
     atom(op.value);
-    out_ += ", " + str(op.type) + ")";
+    out_ += ", " + text(op.type) + ")";
   }
   void write(const DefineSizes& op) {
     Shape symbols;
@@ -391,6 +409,8 @@ class Printer {
   std::map<int, std::string> names_;  // by variable, within one function
   std::set<std::string> taken_;
   std::map<std::string, int> suffix_;
+  std::set<std::string> type_variables_;  // names of the enclosing functions' type variables
+  TypeArguments renamed_;                 // type variables with another name in the text
 };
 
 }  // namespace

@@ -97,7 +97,12 @@ Type map_leaves(const Type& type, const std::function<Type(const Type&)>& leaf) 
             bool changed = map_list(t.params, leaf, parts);
             Type result = map_leaves(t.result, leaf);
             changed |= result != t.result;
-            return changed ? function_type(std::move(parts), result, t.type_params) : type;
+            if (!changed) return type;
+            std::vector<TypeVariable> variables = t.type_params;
+            for (TypeVariable& v : variables)  // a bound variable that the map renames
+              if (const Type renamed = leaf(variable_type(v)); as<VariableType>(renamed))
+                v = as<VariableType>(renamed)->variable;
+            return function_type(std::move(parts), result, std::move(variables));
           },
           [&](const DataType& t) { return map_list(t.args, leaf, parts) ? data_type(t.name, std::move(parts)) : type; },
           [&](const RefType& t) {

@@ -28,11 +28,12 @@ std::string element_text(const Constant& c, int64_t i) {
   return fmt::format("{}", c.integer_at(i));
 }
 
-std::string tensor_text(const Constant& c) {
+// The text as far as its first `most` characters need it.
+std::string tensor_text(const Constant& c, size_t most) {
   std::string text = literal_text(c);
   if (!text.empty()) return text;
   text = str(tensor_type(c.shape(), c.dtype())) + "{";
-  for (int64_t i = 0; i < c.count(); ++i) text += (i ? ", " : "") + element_text(c, i);
+  for (int64_t i = 0; i < c.count() && text.size() <= most; ++i) text += (i ? ", " : "") + element_text(c, i);
   return text + "}";
 }
 
@@ -48,7 +49,7 @@ ValueNode::~ValueNode() {
   }
 }
 
-std::string str(const Value& value) {
+std::string str(const Value& value, size_t most) {
   std::string out;
   std::set<const ValueNode*> references;
   std::vector<std::variant<Value, std::string>> rest = {value};  // pending output, the next item last
@@ -60,7 +61,7 @@ std::string str(const Value& value) {
       if (k > 0) rest.emplace_back(", ");
     }
   };
-  while (!rest.empty()) {
+  while (!rest.empty() && out.size() <= most) {
     auto next = std::move(rest.back());
     rest.pop_back();
     if (auto* text = std::get_if<std::string>(&next)) {
@@ -68,7 +69,7 @@ std::string str(const Value& value) {
       continue;
     }
     const Value& v = std::get<Value>(next);
-    std::visit(overloaded{[&](const Constant& c) { out += tensor_text(c); },
+    std::visit(overloaded{[&](const Constant& c) { out += tensor_text(c, most - out.size()); },
                           [&](const TupleValue& t) { list(t.fields, t.fields.size() == 1 ? ",)" : ")"); },
                           [&](const DataValue& d) {
                             out += d.constructor->name;
@@ -85,6 +86,7 @@ std::string str(const Value& value) {
                           }},
                v->v);
   }
+  if (out.size() > most) out.replace(most, std::string::npos, "...");
   return out;
 }
 

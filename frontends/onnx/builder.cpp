@@ -214,6 +214,7 @@ Value BlockBuilder::check_sizes(const Value& value, const Shape& sizes, const So
 
 // Makes the two sizes equal in all operands, by run-time checks. False if no operand changes.
 bool BlockBuilder::make_equal(const std::pair<Dim, Dim>& sizes, Values& args, const SourceLocation& location) {
+  if (sizes.first.is_overflow() || sizes.second.is_overflow()) return false;  // equals no size, not even itself
   auto replaced = [&](const auto& in_place_of) {
     bool changed = false;
     for (Value& arg : args) {

@@ -222,9 +222,11 @@ Dim Parser::dim_atom() {
   Token t = peek();
   if (t.kind == TokenKind::number) {
     lexer_.next();
-    int64_t value = 0;
-    auto [end, error] = std::from_chars(t.text.data(), t.text.data() + t.text.size(), value);
-    if (error == std::errc() && end == t.text.data() + t.text.size() && !t.is_float) return t.negative ? -value : value;
+    uint64_t magnitude = 0;
+    auto [end, error] = std::from_chars(t.text.data(), t.text.data() + t.text.size(), magnitude);
+    const bool is_whole = error == std::errc() && end == t.text.data() + t.text.size() && !t.is_float;
+    if (is_whole && magnitude <= static_cast<uint64_t>(INT64_MAX) + t.negative)
+      return static_cast<int64_t>(t.negative ? 0 - magnitude : magnitude);
     report(DiagnosticId::syntax_error, lexer_.location(t), "this is not an integer of 64 bits");
     return 0;
   }

@@ -100,8 +100,10 @@ void Parser::find_types() {
     const std::string name(lexer.next().text);
     size_t params = 0;
     if (lexer.peek().is("["))
-      while (lexer.peek().kind != TokenKind::end && !lexer.next().is("]"))
-        params += lexer.peek().kind == TokenKind::identifier;
+      for (bool is_kind = false; lexer.peek().kind != TokenKind::end && !lexer.peek().is("]");) {
+        params += lexer.peek().kind == TokenKind::identifier && !is_kind;
+        is_kind = lexer.next().is(":");
+      }
     types_of_text_.emplace(name, params);
   }
 }

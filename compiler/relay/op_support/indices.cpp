@@ -95,6 +95,10 @@ Expr padded_position(const std::string& mode, Expr at, const Dim& extent, bool o
   Expr last = Expr(extent) - Expr(1);
   if (mode == "edge") return max(min(at, last), Expr(0));
   if (mode == "wrap") return floor_mod(at, Expr(extent));
+  if (mode == "symmetric") {
+    const Expr twice = Expr(extent) * Expr(2), in_period = floor_mod(at, twice);
+    return min(in_period, twice - Expr(1) - in_period);
+  }
   if (extent == Dim(1)) return Expr(0);
   Expr period = last * Expr(2);
   at = once ? max(at, Expr(0) - at) : floor_mod(at, period);

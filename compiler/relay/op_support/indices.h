@@ -23,7 +23,7 @@ TensorFunction define_view(const char* name, const TensorType& data, const Shape
 Expr from_start(Expr index, Expr extent);
 
 // The position in [0, extent) whose element padding repeats at position `at`, which may be outside of the axis, in mode
-// "edge", "reflect" or "wrap". With `once`, `at` is at most one reflection away from the axis.
+// "edge", "reflect", "symmetric" or "wrap". With `once`, `at` is at most one reflection away from the axis.
 Expr padded_position(const std::string& mode, Expr at, const Dim& extent, bool once);
 
 }  // namespace dlcc::relay

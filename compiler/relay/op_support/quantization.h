@@ -18,7 +18,7 @@ Failure check_granularity(const Shape& data, const TensorType& scale, const char
 // The element of a scale or zero point for the data's element at `i`.
 Expr parameter_at(const Tensor& p, Index i, int64_t axis, int64_t block_size);
 
-// A float limited to the range of an integer type.
+// A float limited to the range of an integer type of at most 32 bits.
 Expr clipped_to(DType type, Expr value);
 
 }  // namespace dlcc::relay

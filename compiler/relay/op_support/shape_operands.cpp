@@ -5,18 +5,19 @@ namespace dlcc::relay {
 
 Failure check_list_operand(const TensorType& type, const char* what) {
   if (auto e = first_of({check_type(type, what, types::index), check_rank(type, what, 1)})) return e;
-  if (type.shape[0].is_constant()) return std::nullopt;
-  return TypeError{DiagnosticId::dynamic_shape, fmt::format("the length of {} must be known at compile time", what),
-                   ""};
+  const std::optional<int64_t> length = type.shape[0].constant();
+  if (!length)
+    return TypeError{DiagnosticId::dynamic_shape, fmt::format("the length of {} must be known at compile time", what),
+                     ""};
+  if (*length > 1024) return shape_error(fmt::format("{} has {} elements, more than any rank", what, *length));
+  return std::nullopt;
 }
 
 Checked<PartialList> list_value(const Operands& in, size_t k, const std::vector<Dim>& attribute, const char* what) {
   if (k >= in.size()) return PartialList(attribute.begin(), attribute.end());
   if (auto e = check_list_operand(in[k], what)) return *e;
   if (in[k].value) return in[k].value->elements;
-  const int64_t length = in[k].shape[0].value();
-  if (length > 1024) return shape_error(fmt::format("{} has {} elements, more than any rank", what, length));
-  return PartialList(static_cast<size_t>(length));
+  return PartialList(static_cast<size_t>(in[k].shape[0].value()));
 }
 
 TypeResult filled_result(const Operands& in, size_t k, const std::vector<Dim>& attribute, DType type) {
@@ -53,6 +54,13 @@ void require_shape_next(Definition& d, const Operands& in, size_t k, const Shape
 
 void require_equal_next(Definition& d, const Dim& a, const Dim& b) {
   if (!(a == b)) d.require_next([a, b](Index) { return equal(Expr(a), Expr(b)); }, tensor::Status::shape_mismatch);
+}
+
+void require_element_next(Definition& d, const Dim& size, const Shape& result, tensor::Status status) {
+  if (provably_le(1, size)) return;
+  d.require_next(
+      [size, count = product(result)](Index) { return logical_or(Expr(0) < Expr(size), equal(Expr(count), Expr(0))); },
+      status);
 }
 
 std::vector<Expr> marked_axes(const Tensor& axes, int rank) {

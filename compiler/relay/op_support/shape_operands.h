@@ -9,7 +9,7 @@
 
 namespace dlcc::relay {
 
-// A rank-1 tensor of integers with a static length.
+// A rank-1 tensor of integers with a static length, of at most 1024 elements.
 Failure check_list_operand(const TensorType&, const char* what);
 
 // The elements of a list; empty where unknown.
@@ -32,6 +32,10 @@ void require_shape_next(Definition&, const Operands& in, size_t k, const Shape& 
 
 // Requires of the next stage that the sizes are equal, unless that is known.
 void require_equal_next(Definition&, const Dim&, const Dim&);
+
+// Requires of the next stage that an axis of this size has an element to read, unless the result has no elements.
+void require_element_next(Definition&, const Dim& size, const Shape& result,
+                          tensor::Status = tensor::Status::shape_mismatch);
 
 // For each of `rank` axes: whether an element of `axes` names it. Negative elements count from the end.
 std::vector<Expr> marked_axes(const Tensor& axes, int rank);

@@ -58,12 +58,19 @@ Failure check_rank(const TensorType& type, const char* what, int rank) {
   return shape_error(fmt::format("{} must have {} dimension{}, found {}", what, rank, rank == 1 ? "" : "s", found));
 }
 
+TypeError unequal_sizes(TypeError error, const Dim& a, const Dim& b) {
+  if (a.is_overflow() || b.is_overflow())
+    return {DiagnosticId::too_large, error.message + ": a size does not fit 63 bits", ""};
+  if (!provably_different(a, b)) error.unproved = {a, b};
+  return error;
+}
+
 Failure check_equal(const Dim& a, const std::string& what_a, const Dim& b, const std::string& what_b) {
   if (a == b) return std::nullopt;
-  TypeError error = shape_error(fmt::format("{} must equal {}, found {} and {}", what_a, what_b, a.str(), b.str()));
-  if (provably_different(a, b)) return error;
-  error.help = "the two sizes cannot be proved equal; name them with the same symbol or check with match_cast";
-  error.unproved = {a, b};
+  TypeError error = unequal_sizes(
+      shape_error(fmt::format("{} must equal {}, found {} and {}", what_a, what_b, a.str(), b.str())), a, b);
+  if (error.unproved)
+    error.help = "the two sizes cannot be proved equal; name them with the same symbol or check with match_cast";
   return error;
 }
 
@@ -81,10 +88,10 @@ Failure check_layout(const char* attribute, const std::string& found, const std:
 }
 
 Failure check_pad_mode(const std::string& mode) {
-  for (const char* known : {"constant", "edge", "reflect", "wrap"})
+  for (const char* known : {"constant", "edge", "reflect", "symmetric", "wrap"})
     if (mode == known) return std::nullopt;
   return attribute_error(
-      fmt::format("pad_mode must be \"constant\", \"edge\", \"reflect\" or \"wrap\", found \"{}\"", mode));
+      fmt::format(R"(pad_mode must be "constant", "edge", "reflect", "symmetric" or "wrap", found "{}")", mode));
 }
 
 TypeResult tensor_result(Shape shape, DType type) {

@@ -47,6 +47,9 @@ Failure check_factors(const TensorType& a, const char* what_a, const TensorType&
 // ---- sizes and attributes
 
 Failure check_rank(const TensorType&, const char* what, int rank);
+// The error that two sizes are not proved equal, which names them as its unproved pair if they may be. A size that does
+// not fit 63 bits equals no other and cannot be checked at run time: it is an error of its own.
+TypeError unequal_sizes(TypeError, const Dim&, const Dim&);
 Failure check_equal(const Dim& a, const std::string& what_a, const Dim& b, const std::string& what_b);
 Failure check_positive(const char* attribute, const std::vector<int64_t>& values);
 // Layouts of data with 1, 2 or 3 spatial axes.

@@ -1,4 +1,5 @@
 // arange: the numbers from a start to a stop, every step-th. The size of the result is known if the three are known.
+#include <algorithm>
 #include <cmath>
 
 #include "relay/op_support/elements.h"
@@ -14,14 +15,36 @@ struct ArangeAttrs {
   DType dtype = dtype::f32;
 };
 
-// The value of an operand, as far as an attribute or its value at compile time tells.
-std::optional<double> known_number(const AttrValue& attribute, const Operand& operand) {
+// The value of an operand, as far as an attribute or its value at compile time tells: an integer, a float or None.
+AttrValue known_number(const AttrValue& attribute, const Operand& operand) {
   double number = 0;
-  if (detail::from_value(attribute, number)) return number;
-  if (!operand.value || operand.value->elements.size() != 1) return std::nullopt;
+  if (detail::from_value(attribute, number)) return attribute;
+  if (!operand.value || operand.value->elements.size() != 1) return {};
   const std::optional<Dim>& element = operand.value->elements[0];
-  if (!element || !element->is_constant()) return std::nullopt;
-  return static_cast<double>(element->value());
+  return element && element->is_constant() ? AttrValue(element->value()) : AttrValue();
+}
+
+// The number of elements for a step that is not 0; that of integers is exact.
+Checked<Dim> count_between(const AttrValue& start, const AttrValue& stop, const AttrValue& step) {
+  double count = 0, numbers[3] = {};
+  int64_t integers[3] = {};
+  const AttrValue* values[] = {&start, &stop, &step};
+  bool exact = true;
+  for (size_t k = 0; k < 3; ++k) {
+    detail::from_value(*values[k], numbers[k]);
+    exact = detail::from_value(*values[k], integers[k]) && exact;
+  }
+  if (exact) {
+    using Wide = __int128;
+    const Wide distance = Wide{integers[1]} - integers[0], each = integers[2];
+    const Wide rounded_up = (distance + each - (each > 0 ? 1 : -1)) / each;
+    if ((distance > 0) != (each > 0) || distance == 0) return Dim(0);
+    if (rounded_up < Wide{1} << 62) return Dim(static_cast<int64_t>(rounded_up));
+  } else {
+    count = std::max(std::ceil((numbers[1] - numbers[0]) / numbers[2]), 0.0);
+    if (count < 0x1p62) return Dim(static_cast<int64_t>(count));
+  }
+  return shape_error("the result has too many elements");
 }
 
 TypeResult type_of_arange(const ArangeAttrs& a, const Operands& in) {
@@ -29,23 +52,42 @@ TypeResult type_of_arange(const ArangeAttrs& a, const Operands& in) {
   for (size_t k = 0; k < 3; ++k)
     if (auto e = first_of({check_type(in[k], names[k], types::number), check_rank(in[k], names[k], 0)})) return *e;
   if (auto e = check_type({{}, a.dtype}, "dtype", types::number)) return *e;
-  const auto start = known_number(a.start, in[0]), stop = known_number(a.stop, in[1]),
-             step = known_number(a.step, in[2]);
-  if (step && *step == 0) return attribute_error("step must not be 0");
-  if (!start || !stop || !step) return tensor_result({unknown_dim()}, a.dtype);
-  const double count = std::max(std::ceil((*stop - *start) / *step), 0.0);
-  if (!(count < 0x1p62)) return shape_error("the result has too many elements");
-  return tensor_result({static_cast<int64_t>(count)}, a.dtype);
+  const AttrValue start = known_number(a.start, in[0]), stop = known_number(a.stop, in[1]),
+                  step = known_number(a.step, in[2]);
+  double distance = 1;
+  if (detail::from_value(step, distance) && distance == 0) return attribute_error("step must not be 0");
+  if (start.is_none() || stop.is_none() || step.is_none()) return tensor_result({unknown_dim()}, a.dtype);
+  const Checked<Dim> count = count_between(start, stop, step);
+  if (auto* e = std::get_if<TypeError>(&count)) return *e;
+  return tensor_result({std::get<Dim>(count)}, a.dtype);
+}
+
+// The number of integers in a range as uint64, in which no distance of two int64 wraps. For step 0, any number.
+Expr count_of_integers(const Expr& start, const Expr& stop, const Expr& step) {
+  const Expr zero = cast(step.type(), Expr(0)), one = tensor::literal(dtype::u64, int64_t{1});
+  const Expr rises = step > zero, low = select(rises, start, stop), high = select(rises, stop, start);
+  const Expr each = max(cast(dtype::u64, select(rises, step, zero - step)), one);
+  const Expr last = cast(dtype::u64, high) - cast(dtype::u64, low) - one;
+  return select(low < high, floor_div(last, each) + one, one - one);
 }
 
 TensorFunction define_arange(const ArangeAttrs& a, const Operands& in, const Shape& result) {
   Definition d("arange");
   const Tensor start = d.input("start", in[0].dtype, {}), stop = d.input("stop", in[1].dtype, {}),
                step = d.input("step", in[2].dtype, {});
-  auto wide = [](const Tensor& t) { return cast(dtype::f64, scalar(t)); };
+  const bool integers = std::ranges::all_of(in, [](const Operand& x) { return is_integer(x.dtype); });
+  const bool is_wide = std::ranges::all_of(in, [](const Operand& x) { return x.dtype == dtype::u64; });
   d.require_next(
-      [=](Index) {
-        const Expr count = max(ceil((wide(stop) - wide(start)) / wide(step)), number(dtype::f64, 0));
+      [&](Index) {
+        auto as = [](DType type, const Tensor& t) { return cast(type, scalar(t)); };
+        if (integers) {
+          const DType type = is_wide ? dtype::u64 : dtype::i64;
+          const Expr count = count_of_integers(as(type, start), as(type, stop), as(type, step));
+          return logical_and(not_equal(as(type, step), cast(type, Expr(0))),
+                             equal(count, cast(dtype::u64, Expr(result[0]))));
+        }
+        const Expr distance = as(dtype::f64, stop) - as(dtype::f64, start);
+        const Expr count = max(ceil(distance / as(dtype::f64, step)), number(dtype::f64, 0));
         return equal(count, cast(dtype::f64, Expr(result[0])));
       },
       tensor::Status::shape_mismatch);

@@ -1,5 +1,7 @@
 // nn.space_to_depth, nn.depth_to_space, nn.space_to_batch_nd, nn.batch_to_space_nd, vision.yolo_reorg: blocks of
 // spatial axes become channels or batches, and back.
+#include <algorithm>
+
 #include "relay/op_support/composition.h"
 #include "relay/op_support/indices.h"
 
@@ -34,7 +36,7 @@ Image checked_image(const SubPixelAttrs& a, Composition& c) {
   c.require(first_of({check_type(x.type, "data", types::movable), check_rank(x.type, "data", 4),
                       check_positive("block_size", {a.block_size})}));
   if (a.layout != "NCHW" && a.layout != "NHWC") c.require(check_layout("layout", a.layout, "NCHW"));
-  if (a.mode != "DCR" && a.mode != "CRD")
+  if (!a.mode.empty() && a.mode != "DCR" && a.mode != "CRD")
     c.fail(attribute_error(fmt::format("mode must be \"DCR\" or \"CRD\", found \"{}\"", a.mode)));
   if (a.layout == "NHWC") x = c.transpose(x, {0, 3, 1, 2});
   return {x, x.shape()[0], x.shape()[1], x.shape()[2], x.shape()[3]};
@@ -44,35 +46,35 @@ Value in_layout(const SubPixelAttrs& a, Composition& c, const Value& x) {
   return a.layout == "NHWC" ? c.transpose(x, {0, 2, 3, 1}) : x;
 }
 
-void check_multiple(const Composition& c, const char* what, const Dim& size, int64_t divisor) {
-  if (!(floor_mod(size, Dim(divisor)) == Dim(0)))
-    c.fail(shape_error(fmt::format("{} must be a multiple of {}, found {}", what, divisor, size.str())));
+void check_multiple(const Composition& c, const char* what, const Dim& size, const Dim& divisor) {
+  if (!(floor_mod(size, divisor) == Dim(0)))
+    c.fail(shape_error(fmt::format("{} must be a multiple of {}, found {}", what, divisor.str(), size.str())));
 }
 
 Value depth_to_space(const SubPixelAttrs& a, Composition& c) {
   const Image x = checked_image(a, c);
-  const int64_t b = a.block_size;
+  const Dim b = a.block_size;
   check_multiple(c, "the number of channels", x.channels, b * b);
-  const Dim channels = floor_div(x.channels, Dim(b * b));
-  const bool depth_first = a.mode == "DCR";
+  const Dim channels = floor_div(x.channels, b * b);
+  const bool depth_first = a.mode != "CRD";
   const Shape split = depth_first ? Shape{x.batch, b, b, channels, x.rows, x.columns}
                                   : Shape{x.batch, channels, b, b, x.rows, x.columns};
   const std::vector<int64_t> order =
       depth_first ? std::vector<int64_t>{0, 3, 4, 1, 5, 2} : std::vector<int64_t>{0, 1, 4, 2, 5, 3};
   const Value moved = c.transpose(c.reshape(x.value, split), order);
-  return in_layout(a, c, c.reshape(moved, {x.batch, channels, x.rows * Dim(b), x.columns * Dim(b)}));
+  return in_layout(a, c, c.reshape(moved, {x.batch, channels, x.rows * b, x.columns * b}));
 }
 
 Value space_to_depth(const SubPixelAttrs& a, Composition& c) {
   const Image x = checked_image(a, c);
-  const int64_t b = a.block_size;
+  const Dim b = a.block_size;
   check_multiple(c, "the number of rows", x.rows, b);
   check_multiple(c, "the number of columns", x.columns, b);
-  const Dim rows = floor_div(x.rows, Dim(b)), columns = floor_div(x.columns, Dim(b));
+  const Dim rows = floor_div(x.rows, b), columns = floor_div(x.columns, b);
   const Value split = c.reshape(x.value, {x.batch, x.channels, rows, b, columns, b});
   const Value moved = c.transpose(
-      split, a.mode == "DCR" ? std::vector<int64_t>{0, 3, 5, 1, 2, 4} : std::vector<int64_t>{0, 1, 3, 5, 2, 4});
-  return in_layout(a, c, c.reshape(moved, {x.batch, x.channels * Dim(b * b), rows, columns}));
+      split, a.mode == "CRD" ? std::vector<int64_t>{0, 1, 3, 5, 2, 4} : std::vector<int64_t>{0, 3, 5, 1, 2, 4});
+  return in_layout(a, c, c.reshape(moved, {x.batch, x.channels * b * b, rows, columns}));
 }
 
 // ---- blocks and batches
@@ -81,12 +83,13 @@ Value space_to_depth(const SubPixelAttrs& a, Composition& c) {
 std::vector<std::vector<Dim>> pairs_of(const Composition& c, const char* what, const AttrValue& value, size_t count) {
   std::vector<std::vector<Dim>> pairs;
   const AttrList* list = std::get_if<AttrList>(&value.v);
-  for (const AttrValue& item : list ? *list : AttrList{}) {
-    detail::from_value(item, pairs.emplace_back());
-    if (pairs.back().size() != 2) pairs.clear();
-  }
-  if (pairs.size() != count)
+  for (const AttrValue& item : list ? *list : AttrList{}) detail::from_value(item, pairs.emplace_back());
+  if (pairs.size() != count || std::ranges::any_of(pairs, [](const auto& pair) { return pair.size() != 2; }))
     c.fail(attribute_error(fmt::format("{} must be a list of {} pairs (before, after)", what, count)));
+  for (const std::vector<Dim>& pair : pairs)
+    for (const Dim& width : pair)
+      if (provably_lt(width, 0))
+        c.fail(attribute_error(fmt::format("{} must not be negative, found {}", what, width.str())));
   return pairs;
 }
 
@@ -131,11 +134,10 @@ Value batch_to_space(const BatchBlockAttrs& a, Composition& c) {
   const Value x = c.operand(0);
   check_blocks(a, c, x);
   const size_t count = a.block_shape.size();
-  int64_t blocks = 1;
-  for (int64_t block : a.block_shape) blocks *= block;
+  Shape split(a.block_shape.begin(), a.block_shape.end());
+  const Dim blocks = product(split);
   check_multiple(c, "the batch", x.shape()[0], blocks);
-  Shape split, merged = {floor_div(x.shape()[0], Dim(blocks))};
-  for (int64_t block : a.block_shape) split.emplace_back(block);
+  Shape merged = {floor_div(x.shape()[0], blocks)};
   split.push_back(merged[0]);
   std::vector<int64_t> order = {static_cast<int64_t>(count)};
   for (size_t k = 0; k < count; ++k) {
@@ -154,6 +156,8 @@ Value batch_to_space(const BatchBlockAttrs& a, Composition& c) {
   const auto crops = pairs_of(c, "crops", a.widths, count);
   for (size_t k = 0; k < merged.size(); ++k) {
     const bool cropped = k > 0 && k <= count;
+    if (cropped && provably_lt(merged[k], crops[k - 1][0] + crops[k - 1][1]))
+      c.fail(attribute_error(fmt::format("crops remove more than the {} elements of axis {}", merged[k].str(), k)));
     begin.push_back(cropped ? crops[k - 1][0] : Dim(0));
     end.push_back(cropped ? merged[k] - crops[k - 1][1] : merged[k]);
   }
@@ -168,18 +172,18 @@ Value yolo_reorganized(const YoloReorgAttrs& a, Composition& c) {
   c.require(first_of({check_type(x.type, "data", types::movable), check_rank(x.type, "data", 4),
                       check_positive("stride", {a.stride})}));
   const Dim batch = x.shape()[0], channels = x.shape()[1], rows = x.shape()[2], columns = x.shape()[3];
-  const int64_t s = a.stride;
+  const Dim s = a.stride;
   check_multiple(c, "the number of channels", channels, s * s);
   check_multiple(c, "the number of rows", rows, s);
   check_multiple(c, "the number of columns", columns, s);
-  const Dim few = floor_div(channels, Dim(s * s));
-  const Value image = c.reshape(x, {batch, few, rows * Dim(s), columns * Dim(s)});
+  const Dim few = floor_div(channels, s * s);
+  const Value image = c.reshape(x, {batch, few, rows * s, columns * s});
   const Value moved = c.compute(x.dtype(), x.shape(), {image}, [few, s](const std::vector<Tensor>& args, Index i) {
     const Expr offset = floor_div(i[1], Expr(few)), step(s);
     return stored(args[0], {i[0], floor_mod(i[1], Expr(few)), i[2] * step + floor_div(offset, step),
                             i[3] * step + floor_mod(offset, step)});
   });
-  return c.reshape(moved, {batch, channels * Dim(s * s), floor_div(rows, Dim(s)), floor_div(columns, Dim(s))});
+  return c.reshape(moved, {batch, channels * s * s, floor_div(rows, s), floor_div(columns, s)});
 }
 
 void add_sub_pixels(OperatorTable& table, const char* name, const char* summary,
@@ -190,7 +194,7 @@ void add_sub_pixels(OperatorTable& table, const char* name, const char* summary,
                          .attributes = {{"block_size", &A::block_size, "rows and columns of a block"},
                                         {"layout", &A::layout, "\"NCHW\" or \"NHWC\""},
                                         {"mode", &A::mode,
-                                         "\"DCR\": the position in the block is the outer part of the channel; "
+                                         "\"DCR\" or \"\": the position in the block is the outer part of the channel; "
                                          "\"CRD\": the inner part"}},
                          .arguments = {"data"}},
                         make));

@@ -60,8 +60,7 @@ Failure check_channels(const ConvAttrs& a, const Shape& data, const Shape& weigh
         shape_error(fmt::format("the weight has {} input channels{}, the data has {}", weight[1].str(),
                                 a.groups == 1 ? "" : fmt::format(" in each of {} groups", a.groups), data[1].str()),
                     remedy_for_channels(a, data, weight));
-    if (!provably_different(data[1], expected) && !(data.back() == expected)) error.unproved = {data[1], expected};
-    return error;
+    return data.back() == expected ? error : unequal_sizes(std::move(error), data[1], expected);
   }
   if (floor_mod(weight[0], Dim(a.groups)) == Dim(0)) return std::nullopt;
   return shape_error(fmt::format("{} output channels cannot be divided into {} groups", weight[0].str(), a.groups));

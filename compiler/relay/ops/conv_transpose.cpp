@@ -17,6 +17,8 @@ struct DeformableConvAttrs : ConvAttrs {
 };
 
 constexpr const char* transposed_layouts[] = {"IOW", "IOHW", "IODHW"};
+// TVM's defaults, by which it means the same order: its definitions read the weight as (in, out, taps).
+constexpr const char* layouts_of_tvm[] = {"OIW", "IOHW", "OIDHW"};
 
 template <class A>
 A conv_transpose_defaults(int rank, const char* kernel_layout) {
@@ -76,7 +78,8 @@ Value conv_transpose(const ConvTransposeAttrs& a, Composition& c, int rank) {
   c.require(first_of({check_type(x.type, "data", types::number),
                       check_factors(x.type, "data", weight.type, "weight", a.out_dtype),
                       check_rank(x.type, "data", rank + 2), check_rank(weight.type, "weight", rank + 2)}));
-  check_layouts(a, c, rank, transposed_layouts[rank - 1]);
+  const bool of_tvm = a.kernel_layout == layouts_of_tvm[rank - 1];
+  check_layouts(a, c, rank, of_tvm ? layouts_of_tvm[rank - 1] : transposed_layouts[rank - 1]);
   c.require(check_equal(weight.shape()[0], "the first size of the weight", x.shape()[1], "the data's channels"));
   if (!(floor_mod(x.shape()[1], Dim(a.groups)) == Dim(0)))
     c.fail(shape_error(fmt::format("{} channels cannot be divided into {} groups", x.shape()[1].str(), a.groups)));

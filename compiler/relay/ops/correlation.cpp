@@ -76,7 +76,7 @@ Value correlation_of(const CorrelationAttrs& a, Composition& c) {
 
 // ---- dilation2d
 
-// The largest sums of elements of a window and the weight's elements; there is nothing in the padding.
+// The largest sums of elements of a window and the weight's elements; the padding has elements 0, as in TVM.
 Value morphological_dilation(const DilationAttrs& a, Composition& c) {
   Value x = c.operand(0), weight = c.operand(1);
   c.require(first_of({check_type(x.type, "data", types::real), check_same_type(x.type, "data", weight.type, "weight"),
@@ -105,12 +105,19 @@ Value morphological_dilation(const DilationAttrs& a, Composition& c) {
       a.out_dtype.value_or(x.dtype()), shape, tensor::max_of(type), taps, {x, weight},
       [=](const std::vector<Tensor>& args, Index i, Index r) {
         const std::vector<Expr> at = {i[0], i[1], windows[0].position(i[2], r[0]), windows[1].position(i[3], r[1])};
-        return args[0].at_or(at, tensor::lowest(type)) + args[1](i[1], r[0], r[1]);
+        return args[0].at_or(at, number(type, 0)) + args[1](i[1], r[0], r[1]);
       });
   return last ? c.transpose(result, {0, 2, 3, 1}) : result;
 }
 
 // ---- crop_and_resize
+
+// The sizes of the images, which must have pixels if there are boxes.
+std::vector<Dim> sizes_of_images(const CropAttrs& a, const Operands& in) {
+  if (in[1].shape[0] == Dim(0)) return {};
+  const Shape& data = in[0].shape;
+  return a.layout == "NHWC" ? Shape{data[0], data[1], data[2]} : Shape{data[0], data[2], data[3]};
+}
 
 Value cropped(const CropAttrs& a, Composition& c) {
   Value x = c.operand(0);
@@ -126,6 +133,8 @@ Value cropped(const CropAttrs& a, Composition& c) {
     c.fail(attribute_error(fmt::format("method must be \"bilinear\" or \"nearest_neighbor\", found \"{}\"", a.method)));
   const bool last = a.layout == "NHWC";
   if (!last) c.require(check_layout("layout", a.layout, "NCHW"));
+  if (product(sizes_of_images(a, {x.type, boxes.type})) == Dim(0))
+    c.fail(shape_error("the data has no pixels for the boxes", "data and boxes may be empty only together"));
   if (last) x = c.transpose(x, {0, 3, 1, 2});
   const DType type = sampling_type(x.dtype());
   const Shape shape = {boxes.shape()[0], x.shape()[1], a.crop_size[0], a.crop_size[1]};
@@ -186,7 +195,7 @@ void correlation(OperatorTable& table) {
   table.add(composed<D>({.name = "image.dilation2d",
                          .summary = "morphological dilation: the largest sum of an element of a window and its weight",
                          .attributes = {{"strides", &D::strides, "step between windows"},
-                                        {"padding", &D::padding, "around the data"},
+                                        {"padding", &D::padding, "zeros around the data"},
                                         {"dilations", &D::dilations, "step between the taps of a window"},
                                         {"data_layout", &D::data_layout, "order of the data's axes: NCHW or NHWC"},
                                         {"kernel_layout", &D::kernel_layout, "that of the weight's: IHW or HWI"},
@@ -195,7 +204,7 @@ void correlation(OperatorTable& table) {
                          .sample_shapes = {{1, 2, 4, 4}, {2, 2, 2}}},
                         morphological_dilation));
   using C = CropAttrs;
-  table.add(
+  OperatorSpec<C> crops =
       composed<C>({.name = "image.crop_and_resize",
                    .summary = "boxes of images, given by corners (y, x, y, x) of which 1 is the last pixel",
                    .attributes = {{"crop_size", &C::crop_size, "rows and columns of the results", true},
@@ -206,7 +215,9 @@ void correlation(OperatorTable& table) {
                    .arguments = {"data", "boxes", "box_indices"},
                    .sample_shapes = {{1, 2, 4, 4}, {3, 4}, {3}},
                    .sample_attrs = {{"crop_size", std::vector<int64_t>{2, 2}}}},
-                  cropped));
+                  cropped);
+  crops.positive_sizes = sizes_of_images;
+  table.add(std::move(crops));
 }
 
 }  // namespace dlcc::relay::ops

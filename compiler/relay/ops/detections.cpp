@@ -144,7 +144,9 @@ TypeResult type_of_box_suppression(const SuppressionAttrs& a, const Operands& in
 
 TypeResult type_of_regular(const RegularAttrs& a, const Operands& in) {
   if (auto e = first_of(
-          {check_type(in[0], "boxes", types::real), check_rank(in[0], "boxes", 3), check_rank(in[1], "scores", 3)}))
+          {check_type(in[0], "boxes", types::real), check_rank(in[0], "boxes", 3), check_rank(in[1], "scores", 3),
+           check_positive("max_detections_per_class", {a.max_detections_per_class}),
+           check_positive("max_detections", {a.max_detections}), check_positive("num_classes", {a.num_classes})}))
     return *e;
   const Dim batch = in[0].shape[0], most = a.max_detections;
   return tuple_type({tensor_type({batch, most, 4}, dtype::f32), tensor_type({batch, most}, dtype::f32),
@@ -153,7 +155,8 @@ TypeResult type_of_regular(const RegularAttrs& a, const Operands& in) {
 
 TypeResult type_of_proposal(const ProposalAttrs& a, const Operands& in) {
   if (auto e = first_of({check_type(in[0], "cls_prob", types::real), check_rank(in[0], "cls_prob", 4),
-                         check_rank(in[1], "bbox_pred", 4), check_rank(in[2], "im_info", 2)}))
+                         check_rank(in[1], "bbox_pred", 4), check_rank(in[2], "im_info", 2),
+                         check_positive("rpn_post_nms_top_n", {a.rpn_post_nms_top_n})}))
     return *e;
   if (auto e = check_equal(in[2].shape[1], "the numbers of im_info", 3, "rows, columns and scale")) return *e;
   return tensor_result({in[0].shape[0] * Dim(a.rpn_post_nms_top_n), 5}, in[0].dtype);

@@ -61,6 +61,7 @@ class GridSampling {
       at[1] = Expr(axes() - 1) - i[1];
       return at_component(i[1], [&](int k) { return padded(unnormalized(cast(type_, grid_(at)), k), k); });
     });
+    for (int k = 0; k < axes() && a_.padding_mode != "zeros"; ++k) require_element_next(d_, x_.extent(k + 2), result);
     d_.result("result", x_.type(), result, [&](Index i) {
       std::vector<std::vector<Tap>> taps;
       for (int k = 0; k < axes(); ++k) {

@@ -30,11 +30,13 @@ Checked<Layout> parse(const char* attribute, const std::string& text) {
   };
   Layout layout;
   std::string seen;
+  std::map<char, int64_t> blocks;  // elements of the blocks so far, at most tensor::max_elements
   int64_t block = 0;
   for (char c : text) {
     constexpr int64_t most = 1 << 20;  // larger numbers are clamped, so that sizes do not overflow
     const bool is_axis = is_upper(c), is_block = is_lower(c);
     const char axis = to_upper(c);
+    if (is_axis) blocks[axis] = 1;
     const bool is_known = seen.find(axis) != std::string::npos;
     if (!is_axis && !is_block && !is_digit(c)) return failed(fmt::format("'{}' is no axis", c));
     if (is_axis && (block > 0 || is_known)) return failed(fmt::format("axis {} appears twice or has a number", c));
@@ -46,6 +48,8 @@ Checked<Layout> parse(const char* attribute, const std::string& text) {
     }
     layout.push_back({axis, is_block ? block : 0});
     if (is_axis) seen += c;
+    if (is_block && (blocks[axis] *= block) > tensor::max_elements)
+      return failed(fmt::format("a block of axis {} has too many elements", axis));
     block = 0;
   }
   if (block > 0) return failed("a number is followed by no axis");

@@ -57,8 +57,9 @@ TensorFunction define_matrix_band(const MatrixBandAttrs& a, const Operands& in) 
   Tensor x = d.input("data", in[0].dtype, in[0].shape), offset = d.input("offset", in[1].dtype, in[1].shape);
   const size_t row = in[0].shape.size() - 2;
   d.result("result", x.type(), x.shape(), [&](Index i) {
-    const Expr shift = cast(dtype::i64, offset.rank() == 0 ? scalar(offset) : offset(i[0]));
-    const Expr distance = i[row + 1] - i[row] - shift;
+    // Clamped beyond any position, so that the difference does not wrap.
+    const Expr shift = cast(dtype::i64, offset.rank() == 0 ? scalar(offset) : offset(i[0])), most(tensor::max_elements);
+    const Expr distance = i[row + 1] - i[row] - max(min(shift, most), Expr(0) - most);
     std::vector<Expr> inside;
     if (a.lower) inside.push_back(distance >= Expr(*a.lower));
     if (a.upper) inside.push_back(distance <= Expr(*a.upper));

@@ -74,9 +74,14 @@ std::vector<int64_t> pixel_axes(int rank, int channels) {
 
 Value instance_norm(const InstanceNormAttrs& a, Composition& c) {
   const int axis = checked_axis(a, c);
-  const Value x = c.operand(0);
-  return standardized(c, a, x, pixel_axes(x.rank(), axis), along(c, "gamma", c.operand(1), x, axis),
-                      along(c, "beta", c.operand(2), x, axis));
+  const Shape shape = c.operand(0).shape();
+  const bool is_point = pixel_axes(c.operand(0).rank(), axis).empty();  // an image of one pixel, without axes for it
+  Shape image = shape;
+  if (is_point) image.emplace_back(1);
+  const Value x = c.reshape(c.operand(0), image);
+  return c.reshape(standardized(c, a, x, pixel_axes(x.rank(), axis), along(c, "gamma", c.operand(1), x, axis),
+                                along(c, "beta", c.operand(2), x, axis)),
+                   shape);
 }
 
 Value group_norm(const GroupNormAttrs& a, Composition& c) {

@@ -92,6 +92,7 @@ TensorFunction define_pad(const PadAttrs& a, const Operands& in, const Shape& re
     auto may_grow = [](const std::optional<Dim>& known) { return !known || !provably_le(*known, 0); };
     const bool once = before && after && provably_le(max(*before, *after), x.extent(k) - Dim(1));
     axes.push_back({width(before, 0), width(after, 1), may_grow(before) || may_grow(after), once});
+    if (!constant && axes.back().grows) require_element_next(d, x.extent(k), result);
     if (before && after)
       require_equal_next(d, result[k], x.extent(k) + *before + *after);
     else
@@ -124,8 +125,7 @@ void pad(OperatorTable& table) {
                      {"pad_mode", &PadAttrs::pad_mode,
                       "values of the added elements: \"constant\" (pad_value), \"edge\" (the nearest element), "
                       "\"reflect\" (mirrored "
-                      "without the "
-                      "edge) or \"wrap\" (from the other end)"}},
+                      "without the edge), \"symmetric\" (mirrored with it) or \"wrap\" (from the other end)"}},
       .arguments = {"data", "pad_value"},
       .values = {"pad_width"},
       .type = type_of_pad,

@@ -74,6 +74,12 @@ Value quantized(Composition& c, const Value& real, const Value& scale, const Val
 
 // ---- requantize
 
+// The types of TVM's requantize.
+Failure check_requantized(DType type) {
+  if (type == dtype::i8 || type == dtype::u8 || type == dtype::i16 || type == dtype::i32) return std::nullopt;
+  return attribute_error(fmt::format("out_dtype must be int8, uint8, int16 or int32, found {}", name(type)));
+}
+
 // In float64: the factor is the quotient of the scales, and halves are rounded up, or away from zero for "TONEAREST".
 Value requantized(const RequantizeAttrs& a, Composition& c) {
   const Quantized in = {c.operand(0), c.operand(1), c.operand(2), a.axis};
@@ -83,7 +89,7 @@ Value requantized(const RequantizeAttrs& a, Composition& c) {
                       check_type(zero.type, "output_zero_point", types::integer),
                       check_granularity(in.stored.shape(), scale.type, "output_scale", a.axis, 0),
                       check_granularity(in.stored.shape(), zero.type, "output_zero_point", a.axis, 0),
-                      check_type({{}, a.out_dtype}, "out_dtype", types::integer)}));
+                      check_requantized(a.out_dtype)}));
   if (a.rounding != "None" && a.rounding != "UPWARD" && a.rounding != "TONEAREST")
     c.fail(attribute_error(fmt::format("rounding must be \"UPWARD\" or \"TONEAREST\", found \"{}\"", a.rounding)));
   return c.compute(a.out_dtype, in.stored.shape(), {in.stored, in.scale, in.zero, scale, zero},

@@ -1,7 +1,6 @@
 // repeat, reverse, sliding_window, nn.dilate, nn.mirror_pad: each element of the result is one of the data, or a fill
 // value.
 #include "relay/op_support/composition.h"
-#include "relay/op_support/indices.h"
 
 namespace dlcc::relay::ops {
 
@@ -109,31 +108,12 @@ Value dilated(const DilateAttrs& a, Composition& c) {
   });
 }
 
-// The position whose element mirroring with repeated edges gives at position `at`.
-Expr symmetric_position(const Expr& at, const Dim& extent) {
-  const Expr size(extent), in_period = floor_mod(at, Expr(2) * size);
-  return min(in_period, Expr(2) * size - Expr(1) - in_period);
-}
-
 Value mirror_padded(const MirrorPadAttrs& a, Composition& c) {
   const Value x = c.operand(0);
   if (a.mode != "SYMMETRIC" && a.mode != "REFLECT")
     c.fail(attribute_error(fmt::format("mode must be \"SYMMETRIC\" or \"REFLECT\", found \"{}\"", a.mode)));
-  // nn.pad checks the widths and gives the shape.
-  const Value reflected = c.call("nn.pad", {x, c.cast(c.number(dtype::f32, 0), x.dtype())},
-                                 {{"pad_width", a.pad_width}, {"pad_mode", a.mode == "REFLECT" ? "reflect" : "edge"}});
-  if (a.mode == "REFLECT") return reflected;
-  std::vector<Dim> before;
-  for (const AttrValue& pair : std::get<AttrList>(a.pad_width.v)) {
-    std::vector<Dim> widths;
-    detail::from_value(pair, widths);
-    before.push_back(widths[0]);
-  }
-  return c.compute(x.dtype(), reflected.shape(), {x}, [before](Args args, Index i) {
-    std::vector<Expr> at;
-    for (size_t k = 0; k < i.size(); ++k) at.push_back(symmetric_position(i[k] - Expr(before[k]), args[0].shape()[k]));
-    return stored(args[0], at);
-  });
+  return c.call("nn.pad", {x, c.cast(c.number(dtype::f32, 0), x.dtype())},
+                {{"pad_width", a.pad_width}, {"pad_mode", a.mode == "REFLECT" ? "reflect" : "symmetric"}});
 }
 
 }  // namespace

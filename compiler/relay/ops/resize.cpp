@@ -162,6 +162,8 @@ class Resizing {
   }
 
   void select_nearest() {
+    for (int k = 0; k < data_.rank(); ++k)
+      if (resized(k)) require_element_next(d_, axes_[k].in, {result_[k]});
     d_.result("result", data_.type(), result_, [&](Index i) {
       std::vector<Expr> at;
       std::vector<int> all;
@@ -229,6 +231,7 @@ class Resizing {
     Shape shape = t.shape();
     shape[k] = result_[k];
     const Taps taps = taps_of(axes_[k]);
+    require_element_next(d_, axes_[k].in, {result_[k]});
     const tensor::Point value = taps.last - taps.first < 4 ? few_taps(t, k, taps) : many_taps(t, k, taps, shape);
     auto point = [&](Index i) { return inside_or_extrapolated(value(i), {k}, i); };
     // Integers are truncated as by ONNX Runtime, but rounded with antialiasing, as by the standard's reference, too.

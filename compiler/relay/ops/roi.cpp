@@ -2,7 +2,7 @@
 // R-CNN", 2015): the mean or maximum of an image over the bins of boxes (regions of interest).
 #include "relay/op_support/composition.h"
 #include "relay/op_support/resampling.h"
-#include "relay/op_support/type_checks.h"
+#include "relay/op_support/shape_operands.h"
 
 namespace dlcc::relay::ops {
 
@@ -47,10 +47,13 @@ TypeResult type_of_roi_align(const RoiAlignAttrs& a, const Operands& in) {
   if (auto e = first_of({check_equal(in[1].shape[1], "the numbers of a box", 4, "its corners' coordinates"),
                          check_equal(in[2].shape[0], "the number of batch_indices", in[1].shape[0], "that of boxes")}))
     return *e;
-  if (a.mode != "avg" && a.mode != "max")
-    return attribute_error(fmt::format("mode must be \"avg\" or \"max\", found \"{}\"", a.mode));
+  if (a.mode != "avg" && a.mode != "max" && a.mode != "max_corner")
+    return attribute_error(fmt::format(R"(mode must be "avg", "max" or "max_corner", found "{}")", a.mode));
   if (a.sample_ratio < 0) return attribute_error("sample_ratio must not be negative");
-  return tensor_result({in[1].shape[0], data[1], a.pooled_size[0], a.pooled_size[1]}, in[0].dtype);
+  const Shape shape = {in[1].shape[0], data[1], a.pooled_size[0], a.pooled_size[1]};
+  if (product({data[2], data[3]}) == Dim(0) && !(product(shape) == Dim(0)))
+    return shape_error("an image of the data has no element to sample");
+  return tensor_result(shape, in[0].dtype);
 }
 
 class RoiAlign {
@@ -65,6 +68,7 @@ class RoiAlign {
   TensorFunction run(const Shape& result) {
     auto image = [this](Expr box) { return cast(dtype::i64, batch_(box)); };
     require_image_next(d_, image, x_.extent(0));
+    for (int k = 0; k < 2; ++k) require_element_next(d_, x_.extent(k + 2), result);
     if (a_.sample_ratio == 0)
       for (int k = 0; k < 2; ++k)
         d_.require_next([=, this](Index i) { return samples(i[0], k) <= Expr(most_samples(k)); },
@@ -130,9 +134,8 @@ class RoiAlign {
                           term(y.first, one - y.fraction, x.second, x.fraction),
                           term(y.second, y.fraction, x.first, one - x.fraction),
                           term(y.second, y.fraction, x.second, x.fraction)};
-    const bool mean = a_.mode == "avg";
-    const Expr value =
-        mean ? terms[0] + terms[1] + terms[2] + terms[3] : max(max(terms[0], terms[1]), max(terms[2], terms[3]));
+    const Expr value = a_.mode == "max_corner" ? max(max(terms[0], terms[1]), max(terms[2], terms[3]))
+                                               : terms[0] + terms[1] + terms[2] + terms[3];
     return select(logical_and(y.inside, x.inside), value, zero);
   }
 
@@ -153,6 +156,8 @@ struct BoxAlignAttrs {
 
 Value align_boxes(const BoxAlignAttrs& a, Composition& c) {
   const Value rois = c.operand(1);
+  if (a.mode != "avg" && a.mode != "max")
+    c.fail(attribute_error(fmt::format("mode must be \"avg\" or \"max\", found \"{}\"", a.mode)));
   c.require(first_of({check_layout("layout", a.layout, "NCHW"), check_rank(rois.type, "rois", 2)}));
   c.require(check_equal(rois.shape()[1], "the numbers of a box", 5, "its image and its corners' coordinates"));
   auto columns = [&](int64_t begin, int64_t end) {
@@ -224,7 +229,9 @@ void roi(OperatorTable& table) {
            {"sample_ratio", &A::sample_ratio,
             "samples of a bin along each axis; 0: one per pixel, for boxes that are not larger than the data"},
            {"aligned", &A::aligned, "coordinates count from the outer edge of pixels, not from their centres"},
-           {"mode", &A::mode, "\"avg\" or \"max\""}},
+           {"mode", &A::mode,
+            "\"avg\": the mean of a bin's samples; \"max\": the largest one; \"max_corner\": the largest product of a "
+            "pixel and its weight in a sample, as in ONNX"}},
       .arguments = {"data", "rois", "batch_indices"},
       .type = type_of_roi_align,
       .compute = [](const A& a, const Operands& in) { return RoiAlign(a, in).run(shape_in(type_of_roi_align(a, in))); },

@@ -74,8 +74,7 @@ TypeError unequal_shapes(const Shape& updates, const Shape& expected, std::strin
   TypeError error = shape_error(std::move(message));
   if (!may_be_equal(updates, expected)) return error;
   const auto [first, other] = std::ranges::mismatch(updates, expected);
-  error.unproved = {*first, *other};
-  return error;
+  return unequal_sizes(std::move(error), *first, *other);
 }
 
 // ---- scatter_elements

@@ -8,7 +8,7 @@ namespace {
 struct SortAttrs {
   int64_t axis = -1;
   bool is_ascend = true;
-  DType dtype = dtype::i32;
+  std::optional<DType> dtype = dtype::i32;
 };
 struct SearchSortedAttrs {
   bool right = false;
@@ -28,8 +28,9 @@ std::vector<Value> all_sorted(const SortAttrs& a, Composition& c) {
 Value sorted(const SortAttrs& a, Composition& c) { return all_sorted(a, c)[0]; }
 
 Value sorting_positions(const SortAttrs& a, Composition& c) {
-  c.require(check_type({{}, a.dtype}, "dtype", types::number));
-  return c.cast(all_sorted(a, c)[1], a.dtype);
+  const DType type = a.dtype.value_or(dtype::i32);
+  c.require(check_type({{}, type}, "dtype", types::number));
+  return c.cast(all_sorted(a, c)[1], type);
 }
 
 // The position of a value is the number of elements before it.
@@ -102,7 +103,7 @@ void sort(OperatorTable& table) {
   using A = SortAttrs;
   const std::vector<Field<A>> fields = {{"axis", &A::axis, "the axis to sort"},
                                         {"is_ascend", &A::is_ascend, "the smallest first"},
-                                        {"dtype", &A::dtype, "the element type of positions"}};
+                                        {"dtype", &A::dtype, "the element type of positions; int32 if None"}};
   table.add(composed<A>({.name = "sort",
                          .summary = "the elements of an axis in ascending or descending order; NaN is the largest",
                          .attributes = fields,

@@ -10,6 +10,12 @@ struct SplitAttrs {
   int64_t axis = 0;
 };
 
+constexpr int64_t most_pieces = type_limits::size - 2;  // of a tuple type, which counts itself and each piece
+
+TypeError too_many_pieces(int64_t pieces) {
+  return {DiagnosticId::too_large, fmt::format("a split has at most {} pieces, found {}", most_pieces, pieces), ""};
+}
+
 // The first index of each piece, and then the extent of the axis.
 Checked<std::vector<Dim>> boundaries(const SplitAttrs& a, const Dim& extent) {
   std::vector<Dim> at = {0};
@@ -18,6 +24,7 @@ Checked<std::vector<Dim>> boundaries(const SplitAttrs& a, const Dim& extent) {
   if (detail::from_value(a.indices_or_sections, sections)) {
     if (sections < 1)
       return attribute_error(fmt::format("the number of sections must be at least 1, found {}", sections));
+    if (sections > most_pieces) return too_many_pieces(sections);
     const Dim rest = floor_mod(extent, sections);
     if (rest.is_constant() && !(rest == Dim(0)))
       return shape_error(fmt::format("{} elements cannot be split into {} equal sections", extent.str(), sections),

@@ -26,8 +26,7 @@ std::optional<TypeError> check_broadcast_to_data(const Shape& data, const Shape&
   for (size_t k = 0; k < std::min(shape.size(), data.size()); ++k) {
     const Dim &size = shape[shape.size() - 1 - k], &wanted = data[data.size() - 1 - k];
     if (size == wanted || size == Dim(1)) continue;
-    if (!provably_different(size, wanted)) error.unproved = {size, wanted};
-    break;
+    return unequal_sizes(std::move(error), size, wanted);
   }
   return error;
 }

@@ -55,9 +55,8 @@ TensorFunction define_take(const TakeAttrs& a, const Operands& in) {
   if (a.mode == "strict")
     d.require_next([&](Index i) { return logical_and(selected(i) >= Expr(0) - extent, selected(i) < extent); },
                    tensor::Status::index_out_of_range);
-  else if (!provably_le(1, a.axis ? x.extent(axis) : product(x.shape())))  // there may be no element to take
-    d.require_next([&](Index) { return logical_or(Expr(0) < extent, equal(Expr(product(result)), Expr(0))); },
-                   tensor::Status::index_out_of_range);
+  else
+    require_element_next(d, a.axis ? x.extent(axis) : product(x.shape()), result, tensor::Status::index_out_of_range);
   d.result("result", x.type(), result, [&](Index i) {
     Expr at = inside(a.mode, selected(i), extent);
     if (!a.axis) return stored(x, unflatten_index(x.shape(), at));

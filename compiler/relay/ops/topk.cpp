@@ -16,6 +16,7 @@ struct TopkAttrs {
   bool is_ascend = false;
   std::string ret_type = "both";
   DType dtype = dtype::i32;
+  bool all_below_1 = true;
 
   bool gives_values() const { return ret_type != "indices"; }
   bool gives_positions() const { return ret_type != "values"; }
@@ -38,10 +39,11 @@ TypeResult type_of_topk(const TopkAttrs& a, const Operands& in) {
                      "sort the whole axis, and take a slice of the result"};
   Shape shape = in[0].shape;
   Dim& extent = shape[static_cast<size_t>(wrap_axis(a.axis, rank))];
-  if (provably_lt(*list[0], 0)) return shape_error(fmt::format("k is {}", list[0]->str()));
+  const bool selects_all = a.all_below_1 && provably_lt(*list[0], 1);
+  if (provably_lt(*list[0], 0) && !selects_all) return shape_error(fmt::format("k is {}", list[0]->str()));
   if (provably_lt(extent, *list[0]))
     return shape_error(fmt::format("k is {}, the axis has {} elements", list[0]->str(), extent.str()));
-  extent = *list[0];
+  if (!selects_all) extent = *list[0];
   TypeResult positions = tensor_result(shape, a.dtype), values = tensor_result(shape, in[0].dtype);
   if (std::get_if<TypeError>(&values) || !a.gives_positions()) return values;
   if (!a.gives_values()) return positions;
@@ -140,7 +142,9 @@ void topk(OperatorTable& table) {
                      {"axis", &TopkAttrs::axis, "the axis to select from"},
                      {"is_ascend", &TopkAttrs::is_ascend, "the smallest in ascending order instead"},
                      {"ret_type", &TopkAttrs::ret_type, "the results: \"both\", \"values\" or \"indices\""},
-                     {"dtype", &TopkAttrs::dtype, "element type of the positions: int32 or int64"}},
+                     {"dtype", &TopkAttrs::dtype, "element type of the positions: int32 or int64"},
+                     {"all_below_1", &TopkAttrs::all_below_1,
+                      "a number k below 1 selects the whole axis, as in TVM; else k=0 selects nothing"}},
       .arguments = {"data"},
       .values = {"k"},
       .type = type_of_topk,

@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "relay/op_support/composition.h"
+#include "relay/op_support/resampling.h"
 
 namespace dlcc::relay::ops {
 
@@ -85,16 +86,19 @@ Value resized(const ImageResizeAttrs& a, Composition& c, int axes) {
             "use image.resize_crop, whose roi is an operand"});
   if (a.size.size() != static_cast<size_t>(axes))
     c.fail(attribute_error(fmt::format("size must have {} numbers, found {}", axes, a.size.size())));
+  const DType type = a.out_dtype.value_or(x.dtype());
+  // Interpolated numbers are rounded or truncated once, to the type of the result.
+  const bool interpolates = a.method != "nearest_neighbor" && type != x.dtype();
   Shape size = x.shape();
   std::copy(a.size.begin(), a.size.end(), size.begin() + static_cast<ptrdiff_t>(first));
-  const Value result = c.call("image.resize", {x},
+  const Value result = c.call("image.resize", {interpolates ? c.cast(x, sampling_type(x.dtype())) : x},
                               {{"size", sizes_attribute(size)},
                                {"method", a.method},
                                {"coordinate_transformation_mode", a.coordinate_transformation_mode},
                                {"rounding_method", rounding_of(a.rounding_method, a.coordinate_transformation_mode)},
                                {"cubic_alpha", a.cubic_alpha},
                                {"cubic_exclude", a.cubic_exclude}});
-  return c.cast(result, a.out_dtype.value_or(x.dtype()));
+  return c.cast(result, type);
 }
 
 void add_resize(OperatorTable& table, int axes) {

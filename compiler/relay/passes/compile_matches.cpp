@@ -299,6 +299,10 @@ class TreeWriter {
     Block body = leaves_[leaf.clause] == 1 ? std::move(*match_.clauses[leaf.clause].body)
                                            : Block{{}, match_.clauses[leaf.clause].body->result};
     known.apply(body);
+    // The arm's symbols for unknown sizes are those of its own variables.
+    std::vector<DimPair> pairs;
+    for (const auto& [var, value] : leaf.bound) add_dim_pairs(var->type, type_of(module_, value), pairs);
+    substitute_sizes(body, sizes_at_call(pairs));
     return body;
   }
 

@@ -4,6 +4,7 @@
 //   type Shape { Circle(float32, int32), Square(float32) }     →     type Shape { Circle(float32) }
 //
 // where Square is never applied, and each pattern for Circle has a wildcard or an unused variable for its second field.
+// A variable is used, too, where the function names a size of its type.
 //
 // Contract: globals and constructors are eta-expanded first. What the caller of @main gives, and gets as a result,
 // keeps its form: the types in the signature of @main, and the types of their fields. A module without @main is a
@@ -76,8 +77,12 @@ class DataEliminator {
     for (const Var& p : main.params) keep(p->type);
     keep(main.result_type);
     kept_.clear();
-    for (const auto& [name, f] : module_.functions) {
+    for (auto& [name, f] : module_.functions) {
       uses_ = Uses(f.body);
+      size_uses_.clear();
+      auto use = [&](const Symbol& s) { ++size_uses_[s.name]; };
+      for_each_type(f, [&](Type& type) { for_each_symbol(type, use); });
+      for_each_dim(f.body, [&](const Dim& d) { std::ranges::for_each(d.symbols(), use); });
       find_uses(f.body);
     }
   }
@@ -107,8 +112,11 @@ class DataEliminator {
   }
 
   bool is_looked_at(const Pattern& p) const {
-    if (const auto* bind = std::get_if<Pattern::Bind>(&p.v)) return uses_[bind->var] > 0;
-    return !std::holds_alternative<Pattern::Wildcard>(p.v);
+    const auto* bind = std::get_if<Pattern::Bind>(&p.v);
+    if (!bind) return !std::holds_alternative<Pattern::Wildcard>(p.v);
+    bool is_used = uses_[bind->var] > 0;
+    for_each_symbol(bind->var->type, [&](const Symbol& s) { is_used |= size_uses_.at(s.name) > 1; });
+    return is_used;
   }
 
   void read(const Pattern& p) {
@@ -202,7 +210,8 @@ class DataEliminator {
   Module& module_;
   std::map<std::string, Constructor> constructors_;
   std::set<std::string> kept_;
-  Uses uses_;
+  Uses uses_;                             // of the variables of one function
+  std::map<std::string, int> size_uses_;  // of symbols, in types and elsewhere
 };
 
 }  // namespace

@@ -189,7 +189,8 @@ class Monomorphizer {
            "a function that calls itself at another type needs an instance for each call");
   }
 
-  // The types at which a call uses a generic function. Sizes that are not numbers are symbols of the instance.
+  // The types at which a call uses a generic function. Sizes that are not numbers are ?1, ?2, ... in the order of their
+  // first occurrence, so that uses at any sizes are one instance.
   TypeArguments arguments_of(const FunctionType& generic, const Call& call, const Type& result) {
     TypeArguments arguments;
     for (size_t k = 0; k < call.args.size(); ++k)
@@ -200,11 +201,25 @@ class Monomorphizer {
       Type& type = arguments.emplace(v.id, tuple_type({})).first->second;
       type = map_sizes(type, [&](const Dim& d) {  // each "?" is a size of its own
         if (d.is_constant()) return d;
-        const int number = next_size_ + static_cast<int>(sizes.size());
-        const std::string key = d == unknown_dim() ? fmt::format("?{}", number) : d.str();
+        const size_t number = sizes.size() + 1;
+        const std::string key = d == unknown_dim() ? fmt::format("unknown {}", number) : d.str();
         return sizes.emplace(key, Dim::symbol({fmt::format("?{}", number)})).first->second;
       });
     }
+    return arguments;
+  }
+
+  // The arguments of a new instance: with symbols that nothing else in the module has, the instances around it
+  // included.
+  TypeArguments with_new_sizes(TypeArguments arguments) {
+    std::map<std::string, Dim> sizes;
+    for (auto& [id, type] : arguments)
+      type = map_sizes(type, [&](const Dim& d) {
+        if (d.is_constant()) return d;
+        auto [size, added] = sizes.emplace(d.str(), Dim());
+        if (added) size->second = Dim::symbol({fmt::format("?{}", next_size_++)});
+        return size->second;
+      });
     return arguments;
   }
 
@@ -217,7 +232,7 @@ class Monomorphizer {
     auto [it, added] = instances.emplace(text_of(type.type_params, arguments), "");
     if (!added) return it->second;
     it->second = function_names_.next(name);
-    pending_.push_back({name, it->second, std::move(arguments)});
+    pending_.push_back({name, it->second, with_new_sizes(std::move(arguments))});
     return it->second;
   }
 
@@ -232,7 +247,7 @@ class Monomorphizer {
              "make it a function of the module: def @...");
     if (diagnostics_.has_errors()) return var;
     local.is_being_built = true;
-    Function f = instance_of(generic, arguments, "%" + local.definition.var->name);
+    Function f = instance_of(generic, with_new_sizes(arguments), "%" + local.definition.var->name);
     if (diagnostics_.has_errors()) return var;
     std::vector<Type> params;
     for (const Var& p : f.params) params.push_back(p->type);

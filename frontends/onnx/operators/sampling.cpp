@@ -39,12 +39,13 @@ Values convert_roi_align(Node& n) {
       n.text("coordinate_transformation_mode", n.opset() >= 16 ? "half_pixel" : "output_half_pixel");
   n.check(mode == "half_pixel" || mode == "output_half_pixel", DiagnosticId::bad_attribute,
           fmt::format("coordinate_transformation_mode is '{}'", mode), "it is half_pixel or output_half_pixel");
+  const std::string reduction = n.text("mode", "avg");
   return {n.call("vision.roi_align_indexed", {n.in(0), n.in(1), n.in(2)},
                  {{"pooled_size", relay::AttrList{n.integer("output_height", 1), n.integer("output_width", 1)}},
                   {"spatial_scale", n.number("spatial_scale", 1)},
                   {"sample_ratio", n.integer("sampling_ratio", 0)},
                   {"aligned", mode == "half_pixel"},
-                  {"mode", n.text("mode", "avg")}})};
+                  {"mode", reduction == "max" ? "max_corner" : reduction}})};
 }
 
 Values convert_max_roi_pool(Node& n) {

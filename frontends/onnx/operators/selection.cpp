@@ -48,7 +48,8 @@ Values convert_compress(Node& n) {
 // ---- by order ------------------------------------------------------------------------------------------------------
 
 Values top_k(Node& n, const Dim& k) {
-  relay::Attrs attrs = {{"axis", n.integer("axis", -1)}, {"dtype", "int64"}, {"k", relay::sizes_attribute({k})}};
+  relay::Attrs attrs = {
+      {"axis", n.integer("axis", -1)}, {"dtype", "int64"}, {"k", relay::sizes_attribute({k})}, {"all_below_1", false}};
   if (n.opset() >= 11) attrs["is_ascend"] = !n.flag("largest", true);
   n.ignore("sorted");  // sorted results are valid, too, where the order is free
   return n.call_fields("topk", {n.in(0)}, attrs, 2);

@@ -119,6 +119,9 @@ TEST_CASE("models with sizes of 2^31 are refused or imported in little time and 
   CHECK(result(value("input", "x", 1, {"1", "1", "3"}) + value("input", "w", 1, {"1", "1", large}),
                node("ConvTranspose", {"x", "w"}, {"y"}), 17)
             .find("error[too-large]") != std::string::npos);
+  CHECK(result(value("input", "x", 1, {"1", "c", "2", "2"}) + value("input", "w", 1, {"4", "4", "1", "1"}),
+               node("Conv", {"x", "w"}, {"y"}, integer("group", int64_t{1} << 62)), 17)
+            .find("error[too-large]") != std::string::npos);
 }
 
 TEST_CASE("attributes and sizes of com.microsoft that do not fit are refused") {

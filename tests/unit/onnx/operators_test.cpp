@@ -120,6 +120,18 @@ TEST_CASE("operators that only move elements widen sub-byte elements") {
         "  cast(%pad, dtype=\"float4_e2m1fn\")\n");
 }
 
+TEST_CASE("TopK of 0 elements selects none; the maximum of RoiAlign is that of weighted pixels") {
+  const std::string top = body(graph_bytes(
+      value("input", "x", 1, {"3"}) + "output { name: 'y' } " + list("k", {0}) + node("TopK", {"x", "k"}, {"y", "i"}),
+      11));
+  CHECK_MESSAGE(top.find("topk(%x, k=[0], dtype=\"int64\", all_below_1=False)") != std::string::npos, top);
+  const std::string boxes = value("input", "x", 1, {"1", "1", "2", "2"}) + value("input", "r", 1, {"1", "4"}) +
+                            value("input", "i", 7, {"1"}) + "output { name: 'y' } ";
+  const std::string align =
+      body(graph_bytes(boxes + node("RoiAlign", {"x", "r", "i"}, {"y"}, text("mode", "max")), 16));
+  CHECK_MESSAGE(align.find("mode=\"max_corner\"") != std::string::npos, align);
+}
+
 TEST_CASE("QLinearMatMul of float8 multiplies the dequantized numbers") {
   const std::string parameters =
       "initializer { name: 's' data_type: 1 dims: 2 float_data: [0.5, 2] } "

@@ -139,6 +139,9 @@ TEST_CASE("squeeze and expand_dims with the axes as operand") {
   check_values(apply("expand_dims", {{"axis", list({-1, 0})}}, {y}), {1, 3, 1}, {1, 2, 3});
   CHECK(error_of("expand_dims", {{"axis", list({0, 3})}}, {f32({2})}) ==
         "bad-attribute: axis must be in [-3, 2], found 3");
+  for (const char* name : {"expand_dims", "squeeze"})
+    CHECK(error_of(name, {}, {f32({2}), i64({2'000'000'000})}) ==
+          "shape-mismatch: axis has 2000000000 elements, more than any rank");
 }
 
 TEST_CASE("broadcast_to and full with the shape as operand") {
@@ -222,6 +225,38 @@ TEST_CASE("nn.pad with the widths as operand") {
   auto call = type_call(*op("nn.pad"), {}, {f32({n}), f32({}), {i64({1, 2}), widths}});
   CHECK(str(std::get<TypedCall>(call).type) == "Tensor[(m + n + 1), float32]");
   CHECK(str(std::get<TypedCall>(call).attrs.at("pad_width")) == "[[m, 1]]");
+}
+
+TEST_CASE("an axis that is empty in the run has no elements for a result that is not") {
+  // The status for a number of elements of the axes of size `unknown`.
+  auto status = [](const std::string& name, const Attrs& attrs, const Operands& types, std::vector<Constant> args,
+                   double size) {
+    args.push_back(ints({}, {size}));
+    return evaluate_definition(op(name)->compute(attrs, types), args).status;
+  };
+  const Constant zero = floats({}, {0}), none = floats({0}, {}), two = floats({2}, {1, 2});
+  for (const char* mode : {"edge", "wrap", "reflect", "symmetric"}) {
+    const Attrs widths = {{"pad_width", AttrList{list({1, 1})}}, {"pad_mode", mode}};
+    CHECK(status("nn.pad", widths, {f32({unknown}), f32({})}, {none, zero}, 0) == Status::shape_mismatch);
+    CHECK(status("nn.pad", widths, {f32({unknown}), f32({})}, {two, zero}, 2) == Status::ok);
+    const Attrs rows = {{"pad_width", AttrList{list({1, 1}), list({0, 0})}}, {"pad_mode", mode}};  // without elements
+    CHECK(status("nn.pad", rows, {f32({unknown, 0}), f32({})}, {floats({0, 0}, {}), zero}, 0) == Status::ok);
+  }
+  for (const char* method : {"linear", "nearest_neighbor"}) {
+    const Attrs size = {{"size", list({4, 4})}, {"method", method}},
+                none = {{"size", list({0, 2})}, {"method", method}};
+    CHECK(status("image.resize", size, {f32({2, unknown})}, {floats({2, 0}, {})}, 0) == Status::shape_mismatch);
+    CHECK(status("image.resize", size, {f32({2, unknown})}, {floats({2, 1}, {1, 2})}, 1) == Status::ok);
+    CHECK(status("image.resize", none, {f32({unknown, 2})}, {floats({0, 2}, {})}, 0) == Status::ok);
+  }
+  const Operands line = {f32({1, 1, unknown}), f32({1, 1, 2})};
+  const std::vector<Constant> samples = {floats({1, 1, 0}, {}), floats({1, 1, 2}, {0, 5})};
+  CHECK(status("image.grid_sample", {{"padding_mode", "border"}}, line, samples, 0) == Status::shape_mismatch);
+  CHECK(status("image.grid_sample", {{"padding_mode", "zeros"}}, line, samples, 0) == Status::ok);
+  const Attrs bins = {{"pooled_size", list({1, 1})}, {"sample_ratio", 1}};
+  const std::vector<Constant> boxes = {floats({1, 1, 2, 0}, {}), floats({1, 4}, {0, 0, 1, 1}), ints({0})};
+  CHECK(status("vision.roi_align_indexed", bins, {f32({1, 1, 2, unknown}), f32({1, 4}), i64({1})}, boxes, 0) ==
+        Status::shape_mismatch);
 }
 
 TEST_CASE("reductions with the axes as operand") {

@@ -165,6 +165,11 @@ TEST_CASE("roi_align takes the mean of samples, roi_pool the maximum of pixels")
   const Attrs adaptive = {{"pooled_size", list({1, 1})}};
   check_values(apply("vision.roi_align_indexed", adaptive, {x, floats({1, 4}, {0, 0, 2, 2}), ints({0})}), {1, 1, 1, 1},
                {(2.5 + 3 + 3.5 + 4) / 4});
+  Attrs largest = {{"pooled_size", list({1, 1})}, {"sample_ratio", 1}, {"mode", "max"}};
+  const std::vector<Constant> centre = {x, floats({1, 4}, {0, 0, 1, 1}), ints({0})};
+  check_values(apply("vision.roi_align_indexed", largest, centre), {1, 1, 1, 1}, {2.5});
+  largest["mode"] = "max_corner";
+  check_values(apply("vision.roi_align_indexed", largest, centre), {1, 1, 1, 1}, {1});  // a quarter of 4
   CHECK(status_of("vision.roi_align_indexed", one, {x, floats({1, 4}, {0, 0, 1, 1}), ints({1})}) ==
         Status::index_out_of_range);
   check_values(

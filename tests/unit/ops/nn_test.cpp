@@ -73,6 +73,10 @@ TEST_CASE("type relation of convolutions") {
         "Tensor[(n, 64, floor_div(h + 1, 2), 112), float32]");
   CHECK(error_of("nn.conv2d", {}, {f32({1, 64, 28, 28}), f32({256, 128, 3, 3})}) ==
         "shape-mismatch: the weight has 128 input channels, the data has 64");
+  const Operands unknown_channels = {f32({1, n, 8, 8}), f32({4, 4, 3, 3})};
+  CHECK(error_of("nn.conv2d", {{"groups", int64_t{1} << 62}}, unknown_channels) ==
+        "too-large: the weight has 4 input channels in each of 4611686018427387904 groups, the data has n: a size does "
+        "not fit 63 bits");
   CHECK(error_of("nn.conv2d", {{"groups", 3}}, {f32({1, 6, 8, 8}), f32({4, 2, 3, 3})}) ==
         "shape-mismatch: 4 output channels cannot be divided into 3 groups");
   CHECK(error_of("nn.conv2d", {}, {f32({1, 3, 2, 2}), f32({4, 3, 3, 3})})

@@ -97,7 +97,15 @@ TEST_CASE("einsum permutes, sums and takes diagonals") {
   CHECK(error_of("einsum", {{"equation", "ij->k"}}, {f32({2, 2})}) ==
         "bad-attribute: the label 'k' of the result must occur once there, and in the data");
   CHECK(error_of("einsum", {{"equation", "ijk->i"}}, {f32({2, 2})}) ==
-        "shape-mismatch: equation names 3 axes, the data has 2");
+        "shape-mismatch: equation names 3 axes in \"ijk\", the data has 2");
+  const Constant y = floats({2, 1}, {10, 100}), v = floats({2}, {5, 6});
+  check_values(apply("einsum", {{"equation", "ij,jk->ik"}}, {x, y}), {2, 1}, {210, 430});
+  check_values(apply("einsum", {{"equation", "i, j -> ij"}}, {v, v}), {2, 2}, {25, 30, 30, 36});
+  check_values(apply("einsum", {{"equation", "i,ij,j->"}}, {v, x, v}), {}, {5 * 5 + 2 * 30 + 3 * 30 + 4 * 36});
+  CHECK(error_of("einsum", {{"equation", "ij,jk->ik"}}, {f32({2, 2})}) ==
+        "bad-attribute: equation names 2 tensors, the data has 1");
+  CHECK(error_of("einsum", {{"equation", "ij,jk->ik"}}, {f32({2, 2}), f32({3, 2})}) ==
+        "shape-mismatch: axis 0 of \"jk\" must equal another axis with label j, found 3 and 2");
 }
 
 TEST_CASE("sequence_mask and matrix_band replace masked elements") {

@@ -8,6 +8,11 @@ using namespace dlcc::relay;
 namespace {
 
 Constant scalar_of(double value) { return floats({}, {value}); }
+Constant integer(int64_t value) {
+  return Constant(dtype::i64, {},
+                  std::vector<std::byte>(reinterpret_cast<const std::byte*>(&value),
+                                         reinterpret_cast<const std::byte*>(&value + 1)));
+}
 Constant bytes(std::vector<int64_t> shape, const Values& values) {
   return tensor_of(dtype::i8, std::move(shape), values);
 }
@@ -53,6 +58,26 @@ TEST_CASE("arange") {
   CHECK(error_of("arange", range(0, 3, 0), types_of(operands(0, 3, 0))) == "bad-attribute: step must not be 0");
   CHECK(type_of("arange", {{"dtype", "int32"}}, types_of({ints({}, {0}), ints({}, {3}), ints({}, {1})})) ==
         "Tensor[(?), int32]");
+}
+
+TEST_CASE("arange of integers that float64 does not represent") {
+  auto range = [&](int64_t start, int64_t stop, int64_t step) {
+    const Attrs attrs = {{"start", start}, {"stop", stop}, {"step", step}, {"dtype", "int64"}};
+    const Constant result = apply("arange", attrs, {integer(start), integer(stop), integer(step)});
+    std::vector<int64_t> elements;
+    for (int64_t k = 0; k < result.count(); ++k) elements.push_back(result.integer_at(k));
+    return elements;
+  };
+  const int64_t large = int64_t{1} << 53;
+  CHECK(range(large, large + 1, 1) == std::vector{large});
+  CHECK(range(large + 3, large, -2) == std::vector{large + 3, large + 1});
+  CHECK(range(INT64_MIN, INT64_MAX, INT64_MAX) == std::vector<int64_t>{INT64_MIN, -1, INT64_MAX - 1});
+  CHECK(range(INT64_MAX, INT64_MIN, INT64_MIN) == std::vector<int64_t>{INT64_MAX, -1});
+  CHECK(range(INT64_MAX, INT64_MIN, 1).empty());
+  CHECK(status_of("arange", {{"start", large}, {"stop", large + 1}, {"step", 1}, {"dtype", "int64"}},
+                  {integer(large), integer(large + 2), integer(1)}) == tensor::Status::shape_mismatch);
+  CHECK(error_of("arange", {{"start", INT64_MIN}, {"stop", INT64_MAX}, {"step", 1}, {"dtype", "int64"}},
+                 types_of({integer(0), integer(0), integer(0)})) == "shape-mismatch: the result has too many elements");
 }
 
 TEST_CASE("one_hot, stack, adv_index, meshgrid") {
@@ -105,6 +130,8 @@ TEST_CASE("sort, argsort, searchsorted, invert_permutation, unravel_index") {
   check_values(apply("topk", {{"k", 2}, {"ret_type", "indices"}}, {x}), {2, 2}, {0, 2, 0, 1});
   CHECK(type_of("topk", {{"ret_type", "values"}, {"k", 2}}, types_of({x})) == "Tensor[(2, 2), float32]");
   CHECK(error_of("topk", {{"ret_type", "all"}}, types_of({x})).starts_with("bad-attribute: ret_type must be"));
+  check_values(apply("sort", {{"dtype", AttrValue()}}, {x}), {2, 3}, {1, 2, 3, 5, 5, NaN});
+  CHECK(type_of("argsort", {{"dtype", AttrValue()}}, types_of({x})) == "Tensor[(2, 3), int32]");
   const Constant sorted = floats({4}, {1, 2, 2, 4}), values = floats({2, 2}, {0, 2, 3, 9});
   check_values(apply("searchsorted", {}, {sorted, values}), {2, 2}, {0, 1, 3, 4});
   check_values(apply("searchsorted", {{"right", true}}, {sorted, values}), {2, 2}, {0, 3, 3, 4});
@@ -117,6 +144,8 @@ TEST_CASE("trilu, matrix_set_diag") {
   const Constant x = floats({3, 3}, counting(9, 1));
   check_values(apply("trilu", {}, {x, ints({}, {1})}), {3, 3}, {0, 2, 3, 0, 0, 6, 0, 0, 0});
   check_values(apply("trilu", {{"upper", false}}, {x, ints({}, {0})}), {3, 3}, {1, 0, 0, 4, 5, 0, 7, 8, 9});
+  check_values(apply("trilu", {}, {x, integer(INT64_MAX)}), {3, 3}, Values(9, 0.0));
+  check_values(apply("trilu", {}, {x, integer(INT64_MIN)}), {3, 3}, counting(9, 1));
   check_values(apply("matrix_set_diag", {}, {x, floats({3}, {10, 20, 30})}), {3, 3}, {10, 2, 3, 4, 20, 6, 7, 8, 30});
   // Diagonals 1 and 0: the shorter upper one is stored at the right.
   const Constant two = floats({2, 3}, {0, 50, 60, 10, 20, 30});
@@ -142,6 +171,20 @@ TEST_CASE("blocks of pixels, channels and batches") {
   const Constant batches = floats({3, 2}, {9, 3, 1, 4, 2, 9});
   check_values(apply("nn.batch_to_space_nd", {{"block_shape", list({3})}, {"crops", pairs({{1, 1}})}}, {batches}),
                {1, 4}, {1, 2, 3, 4});
+  check_values(apply("nn.space_to_depth", {{"block_size", 2}, {"mode", ""}}, {image}), {1, 8, 1, 1},
+               {0, 4, 1, 5, 2, 6, 3, 7});
+  auto error = [](const char* name, const char* widths, const std::vector<std::vector<int64_t>>& rows) {
+    return error_of(name, {{"block_shape", list({3})}, {widths, pairs(rows)}}, {f32({3, 4})});
+  };
+  CHECK(error("nn.space_to_batch_nd", "paddings", {{1, 2, 3}, {1, 1}}) ==
+        "bad-attribute: paddings must be a list of 1 pairs (before, after)");
+  CHECK(error("nn.space_to_batch_nd", "paddings", {{-1, 0}}) ==
+        "bad-attribute: paddings must not be negative, found -1");
+  CHECK(error("nn.batch_to_space_nd", "crops", {{6, 6}}) == "");
+  CHECK(error("nn.batch_to_space_nd", "crops", {{7, 6}}) ==
+        "bad-attribute: crops remove more than the 12 elements of axis 1");
+  CHECK(error_of("nn.depth_to_space", {{"block_size", int64_t{1} << 32}}, {f32({1, 4, 2, 2})})
+            .starts_with("shape-mismatch: the number of channels must be a multiple of"));
   // Channel c of row y and column x is element (c, 2 y + offset / 2, 2 x + offset % 2) of one channel of 4 by 4.
   check_values(apply("vision.yolo_reorg", {{"stride", 2}}, {floats({1, 4, 2, 2}, counting(16))}), {1, 16, 1, 1},
                {0, 2, 8, 10, 1, 3, 9, 11, 4, 6, 12, 14, 5, 7, 13, 15});
@@ -154,6 +197,7 @@ TEST_CASE("normalizations") {
   check_values(apply("nn.layer_norm", {{"epsilon", 0.0}, {"center", false}, {"scale", false}}, {x, gamma, beta}),
                {1, 2, 2}, {-1, 1, -1, 1});
   check_values(apply("nn.instance_norm", {{"epsilon", 0.0}}, {x, gamma, beta}), {1, 2, 2}, {8, 12, 17, 23});
+  check_values(apply("nn.instance_norm", {}, {floats({1, 2}, {5, 7}), gamma, beta}), {1, 2}, {10, 20});
   check_values(apply("nn.group_norm", {{"epsilon", 0.0}, {"num_groups", 2}}, {x, gamma, beta}), {1, 2, 2},
                {8, 12, 17, 23});
   // One group of 1, 1, 3, 3 has mean 2 and deviation 1.
@@ -198,6 +242,9 @@ TEST_CASE("transposed convolutions, gradients, deformable convolution") {
   check_values(apply("nn.conv1d_transpose", {{"strides", list({2})}, {"output_padding", list({1})}}, {x, w}), {1, 1, 7},
                {1, 10, 2, 20, 3, 30, 0});
   check_values(apply("nn.conv1d_transpose", {{"padding", list({1, 0})}}, {x, w}), {1, 1, 3}, {12, 23, 30});
+  // TVM's name of the layout: the weight has the channels of the data first in any case.
+  const Constant wide = floats({1, 2, 1}, {1, 10});
+  check_values(apply("nn.conv1d_transpose", {{"kernel_layout", "OIW"}}, {x, wide}), {1, 2, 3}, {1, 2, 3, 10, 20, 30});
   // Two groups of one channel, each with two results.
   const Constant pixels = floats({1, 2, 1, 1}, {1, 2}), weights = floats({2, 2, 1, 1}, {1, 10, 100, 1000});
   check_values(apply("nn.conv2d_transpose", {{"groups", 2}}, {pixels, weights}), {1, 4, 1, 1}, {1, 10, 200, 2000});
@@ -231,8 +278,8 @@ TEST_CASE("correlation, morphological dilation, crops") {
   Values middle;  // the displacements (0, -1), (0, 0) and (0, 1)
   for (int64_t k = 9; k < 18; ++k) middle.push_back(moved.number_at(k));
   CHECK(middle == Values{0, 20, 60, 10, 40, 90, 20, 60, 0});
-  check_values(apply("image.dilation2d", {{"padding", list({0, 1})}}, {x, floats({1, 1, 2}, {5, 0})}), {1, 1, 1, 4},
-               {1, 6, 7, 8});
+  const Constant weight = floats({1, 1, 2}, {5, 0});
+  check_values(apply("image.dilation2d", {{"padding", list({0, 1})}}, {x, weight}), {1, 1, 1, 4}, {5, 6, 7, 8});
   const Constant image = floats({1, 1, 2, 2}, {1, 2, 3, 4}), boxes = floats({2, 4}, {0, 0, 1, 1, 0, 0.5, 0, 2});
   const Constant first = tensor_of(dtype::i32, {2}, {0, 0});
   Attrs crop = {{"crop_size", list({1, 2})}, {"extrapolation_value", -1.0}};
@@ -241,12 +288,43 @@ TEST_CASE("correlation, morphological dilation, crops") {
   check_values(
       apply("image.crop_and_resize", crop, {image, floats({1, 4}, {1, 0.25, 1, 1}), tensor_of(dtype::i32, {1}, {0})}),
       {1, 1, 1, 2}, {3, 4});
+  const Operands no_images = {f32({0, 1, 4, 4}), f32({2, 4}), tensor_type_of(dtype::i32, {2})};
+  CHECK(error_of("image.crop_and_resize", crop, no_images) == "shape-mismatch: the data has no pixels for the boxes");
+  const Operands nothing = {f32({0, 1, 4, 4}), f32({0, 4}), tensor_type_of(dtype::i32, {0})};
+  CHECK(error_of("image.crop_and_resize", crop, nothing) == "");
+  const Dim images = Dim::symbol({"?1"});
+  const Operands some = {f32({4, 4, 1, images}), f32({2, 4}), tensor_type_of(dtype::i32, {2})};
+  CHECK(op("image.crop_and_resize")->positive_sizes(crop, some) == std::vector<Dim>{4, 1, images});
+  crop["layout"] = "NHWC";
+  CHECK(op("image.crop_and_resize")->positive_sizes(crop, some) == std::vector<Dim>{4, 4, 1});
 }
 
 TEST_CASE("regions of interest with the index of their image") {
   const Constant images = floats({2, 1, 2, 2}, counting(8, 1)), boxes = floats({1, 5}, {1, 0, 0, 1, 1});
   check_values(apply("vision.roi_align", {{"pooled_size", list({1, 1})}, {"sample_ratio", 1}}, {images, boxes}),
                {1, 1, 1, 1}, {6.5});
+  Attrs largest = {{"pooled_size", list({1, 1})}, {"sample_ratio", 2}, {"mode", "max"}};  // samples 1.75, 2.25 ... 3.25
+  check_values(apply("vision.roi_align", largest, {images, floats({1, 5}, {0, 0, 0, 1, 1})}), {1, 1, 1, 1}, {3.25});
+  largest["mode"] = "max_corner";
+  CHECK(error_of("vision.roi_align", largest, types_of({images, boxes})) ==
+        "bad-attribute: mode must be \"avg\" or \"max\", found \"max_corner\"");
+  const Operands no_pixels = {f32({1, 1, 0, 4}), f32({1, 5})}, no_boxes = {f32({1, 1, 0, 4}), f32({0, 5})};
+  CHECK(error_of("vision.roi_align", {{"pooled_size", list({1, 1})}}, no_pixels) ==
+        "shape-mismatch: an image of the data has no element to sample");
+  CHECK(error_of("vision.roi_align", {{"pooled_size", list({1, 1})}}, no_boxes) == "");
+}
+
+TEST_CASE("counts of detections are positive") {
+  Attrs attrs = {{"max_detections_per_class", 5},
+                 {"max_detections", -5},
+                 {"num_classes", 2},
+                 {"iou_threshold", 0.5},
+                 {"score_threshold", 0.5}};
+  const Operands operands = {f32({1, 8, 4}), f32({1, 8, 3})};
+  CHECK(error_of("vision.regular_non_max_suppression", attrs, operands) ==
+        "bad-attribute: max_detections must be at least 1, found -5");
+  attrs["max_detections"] = 5;
+  CHECK(error_of("vision.regular_non_max_suppression", attrs, operands) == "");
 }
 
 TEST_CASE("resizing of spatial axes") {
@@ -255,6 +333,11 @@ TEST_CASE("resizing of spatial axes") {
   const Attrs nearest = {
       {"size", list({3})}, {"method", "nearest_neighbor"}, {"coordinate_transformation_mode", "align_corners"}};
   check_values(apply("image.resize1d", nearest, {row}), {1, 1, 3}, {0, 4, 4});  // 0.5 is rounded up
+  const Constant bytes = tensor_of(dtype::u8, {1, 1, 2}, {0, 3});
+  Attrs resized = {{"size", list({4})}};
+  check_values(apply("image.resize1d", resized, {bytes}), {1, 1, 4}, {0, 0, 2, 3});
+  resized["out_dtype"] = "float32";
+  check_values(apply("image.resize1d", resized, {bytes}), {1, 1, 4}, {0, 0.75, 2.25, 3});
   const Constant image = floats({1, 1, 2, 2}, {1, 2, 3, 4});
   check_values(apply("nn.upsampling", {{"scale_h", 1.0}, {"scale_w", 2.0}}, {image}), {1, 1, 2, 4},
                {1, 1, 2, 2, 3, 3, 4, 4});
@@ -321,6 +404,8 @@ TEST_CASE("operators on quantized tensors") {
   negative[0] = tensor_of(dtype::i32, {1}, {-2});  // -1.5
   check_values(apply("qnn.requantize", {}, negative), {1}, {1});
   check_values(apply("qnn.requantize", {{"rounding", "TONEAREST"}}, negative), {1}, {0});
+  CHECK(error_of("qnn.requantize", {{"out_dtype", "uint64"}}, types_of(numbers)) ==
+        "bad-attribute: out_dtype must be int8, uint8, int16 or int32, found uint64");
   std::vector<Constant> columns = numbers;
   columns[0] = tensor_of(dtype::i32, {1, 2}, {5, 5});
   columns[1] = floats({2}, {0.5, 2});

@@ -102,6 +102,8 @@ TEST_CASE("concatenate joins and split divides tensors along an axis") {
   CHECK(apply_all("split", {{"indices_or_sections", AttrList{}}}, {x}).size() == 1);
   CHECK(error_of("split", {{"indices_or_sections", 3}}, {f32({4})}) ==
         "shape-mismatch: 4 elements cannot be split into 3 equal sections");
+  CHECK(error_of("split", {{"indices_or_sections", INT64_MAX}}, {f32({0})}) ==
+        "too-large: a split has at most 65534 pieces, found 9223372036854775807");
   CHECK(error_of("split", {{"indices_or_sections", list({3, 2})}}, {f32({4})}) ==
         "bad-attribute: index 2 is not between 3 and 4");
   CHECK(
@@ -143,6 +145,7 @@ TEST_CASE("nn.pad with each mode, negative widths and errors") {
   check_values(padded("edge", 1, 2), {6}, {1, 1, 2, 3, 3, 3});
   check_values(padded("reflect", 2, 2), {7}, {3, 2, 1, 2, 3, 2, 1});
   check_values(padded("reflect", 3, 5), {11}, {2, 3, 2, 1, 2, 3, 2, 1, 2, 3, 2});
+  check_values(padded("symmetric", 2, 4), {9}, {2, 1, 1, 2, 3, 3, 2, 1, 1});
   check_values(padded("wrap", 1, 4), {8}, {3, 1, 2, 3, 1, 2, 3, 1});
   check_values(padded("constant", -1, 1), {3}, {2, 3, 0});
   check_values(padded("edge", -1, -1), {1}, {2});
@@ -239,6 +242,9 @@ TEST_CASE("layout_transform stores axes in blocks, with zeros beyond their ends"
   CHECK(error("NCH8c", "NCH") == "shape-mismatch: axis 3 must equal its block, found 4 and 8");
   CHECK(error("NCNW", "NCHW").starts_with("bad-attribute: src_layout=\"NCNW\": axis N appears twice"));
   CHECK(error("NCH4", "NCHW").starts_with("bad-attribute: src_layout=\"NCH4\": a number is followed by no axis"));
+  const std::string huge = "NCHW1048576c1048576c1048576c";
+  CHECK(error("NCHW", huge.c_str()) ==
+        "bad-attribute: dst_layout=\"" + huge + "\": a block of axis C has too many elements");
   CHECK(error("N-CH", "NCHW").starts_with("bad-attribute: src_layout=\"N-CH\": '-' is no axis"));
 }
 

@@ -48,7 +48,9 @@ TEST_CASE("topk: order of equal elements and of NaN") {
   top = apply_all("topk", {{"k", 5}, {"is_ascend", true}}, {equal});
   check_values(top[0], {5}, {1, 1, 2, 2, NaN});
   check_values(top[1], {5}, {3, 4, 0, 2, 1});
-  CHECK(apply_all("topk", {{"k", 0}}, {x})[0].count() == 0);
+  for (const int64_t k : {0, -1}) check_values(apply("topk", {{"k", k}}, {x}), {2, 4}, {4, 3, 1, 1, 9, 6, 5, 2});
+  CHECK(apply("topk", {{"k", 0}, {"all_below_1", false}}, {x}).count() == 0);
+  CHECK(error_of("topk", {{"k", -1}, {"all_below_1", false}}, types_of({x})) == "shape-mismatch: k is -1");
 }
 
 // More elements than are kept by insertion: a merge sort.

@@ -170,6 +170,27 @@ TEST_CASE("an image without any window ends the run") {
                 {{dtype::f32, {6, 3}}});
 }
 
+TEST_CASE("elements of an axis that may be empty") {
+  const char* const results[] = {
+      "nn.pad(%p, 0f, pad_width=[[1, 1]], pad_mode=\"edge\")",
+      "nn.mirror_pad(%p, pad_width=[[1, 1]])",
+      "image.resize(%p, size=[5])",
+      "image.resize(%p, size=[5], method=\"nearest_neighbor\")",
+      "image.grid_sample(reshape(%p, newshape=[1, 1, -1]), %grid, padding_mode=\"border\")",
+      "image.crop_and_resize(reshape(%p, newshape=[1, 1, 1, -1]), %boxes, %first, crop_size=[1, 2])",
+  };
+  for (const char* result : results)
+    check_engines(fmt::format(R"(def @main(%x: Tensor[(2), float32], %n: Tensor[(1), int64]) {{
+      let %p = prefix(%x, %n);
+      let %grid = ones(shape=[1, 1, 2], dtype="float32");
+      let %boxes = zeros(shape=[1, 4], dtype="float32");
+      let %first = zeros(shape=[1], dtype="int32");
+      {}
+    }})",
+                              result),
+                  {{dtype::f32, {2}}, {dtype::i64, {1}}});
+}
+
 TEST_CASE("a function relies on the lower bound of its size") {
   check_engines(R"(def @first(%p: Tensor[(n), float32]) {
     strided_slice(cumsum(%p, axis=0), begin=[0], end=[1], strides=[1])

@@ -123,6 +123,16 @@ TEST_CASE("a value that no arm of a match? fits is an error with its location") 
   CHECK_MESSAGE(text.find(":3:") != std::string::npos, text);
 }
 
+TEST_CASE("only the beginning of a large value is in a message") {
+  std::string text =
+      "type T { L, N(T, T), }\ndef @main() {\n  let %t0 = L;\n";  // of 2^60 leaves, which share their parts
+  for (int k = 1; k <= 60; ++k) text += fmt::format("  let %t{} = N(%t{}, %t{});\n", k, k - 1, k - 1);
+  text = interpreted(text + "  match? (%t60) { L => 1 }\n}");
+  CHECK_MESSAGE(text.find("N(N(N(") != std::string::npos, text);
+  CHECK(text.size() < 1000);
+  CHECK(str(tensor_value(Constant::of<int64_t>(dtype::i64, {3}, {1, 2, 3})), 23) == "Tensor[(3), int64]{1, 2...");
+}
+
 TEST_CASE("a defined size is at most 2^40, also if no tensor has it") {
   const std::string text = "def @main(%n: Tensor[(1), int64]) { let %s = define_sizes(%n, (?1), (?)); 7 }";
   auto result = [&](int64_t size) {
