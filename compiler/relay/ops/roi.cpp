@@ -3,10 +3,13 @@
 #include "relay/op_support/composition.h"
 #include "relay/op_support/resampling.h"
 #include "relay/op_support/shape_operands.h"
+#include "tensor/statements.h"
 
 namespace dlcc::relay::ops {
 
 namespace {
+
+using tensor::Statements;
 
 struct RoiAlignAttrs {
   std::vector<int64_t> pooled_size;
@@ -65,70 +68,108 @@ class RoiAlign {
         batch_(d_.input("batch_indices", in[2].dtype, in[2].shape)),
         type_(tensor::compute_type(in[0].dtype)) {}
 
-  TensorFunction run(const Shape& result) {
-    auto image = [this](Expr box) { return cast(dtype::i64, batch_(box)); };
-    require_image_next(d_, image, x_.extent(0));
-    for (int k = 0; k < 2; ++k) require_element_next(d_, x_.extent(k + 2), result);
-    if (a_.sample_ratio == 0)
-      for (int k = 0; k < 2; ++k)
-        d_.require_next([=, this](Index i) { return samples(i[0], k) <= Expr(most_samples(k)); },
-                        tensor::Status::index_out_of_range);
-    const bool mean = a_.mode == "avg";
-    const auto reducer = mean ? tensor::sum_of(type_) : tensor::max_of(type_);
-    Tensor total = d_.reduce("total", result, reducer, {most_samples(0), most_samples(1)}, [&](Index i, Index r) {
-      const Expr counted = logical_and(r[0] < samples(i[0], 0), r[1] < samples(i[0], 1));
-      const Expr value = sample(image(i[0]), i, r);
-      return select(counted, value, mean ? number(type_, 0) : tensor::lowest(type_));
-    });
-    d_.result("result", x_.type(), result, [&](Index i) {
-      const Expr count = samples(i[0], 0) * samples(i[0], 1);
-      if (mean) return total(i) / cast(type_, max(count, Expr(1)));
-      return select(count > Expr(0), total(i), number(type_, 0));
-    });
-    return d_.finish();
-  }
+  TensorFunction run(const Shape& result) { return a_.sample_ratio > 0 ? equal_counts(result) : own_counts(result); }
 
  private:
-  // Without a sample ratio, enough for a box as large as the image.
-  Dim most_samples(int k) const {
-    if (a_.sample_ratio > 0) return a_.sample_ratio;
-    return floor_div(x_.extent(k + 2) + Dim(a_.pooled_size[k] - 1), a_.pooled_size[k]) + Dim(1);
-  }
-
-  Expr corner(Expr box, int k, bool last) const {  // rois have x before y
-    const Expr at = rois_(box, Expr((last ? 2 : 0) + 1 - k)) * number(type_, a_.spatial_scale);
-    return a_.aligned ? at - number(type_, 0.5) : at;
-  }
-  Expr bin_size(Expr box, int k) const {
-    Expr extent = corner(box, k, true) - corner(box, k, false);
-    if (!a_.aligned) extent = max(extent, number(type_, 1));
-    return extent / number(type_, static_cast<double>(a_.pooled_size[k]));
-  }
-  Expr samples(Expr box, int k) const {  // of a bin along axis k
-    if (a_.sample_ratio > 0) return Expr(a_.sample_ratio);
-    return cast(dtype::i64, ceil(bin_size(box, k)));
-  }
-
+  // The bins of a box along one axis: where the first one begins, and the size and number of samples of each.
+  struct Bins {
+    Expr begin, size, samples;
+  };
   // The elements around a sample along one axis, and the weight of the second one.
   struct Neighbours {
     Expr first, second, fraction, inside;
   };
-  Neighbours neighbours(Index i, Expr number_in_bin, int k) const {
-    const Expr size = bin_size(i[0], k), extent(x_.extent(k + 2));
-    const Expr step = (cast(type_, number_in_bin) + number(type_, 0.5)) * size / cast(type_, samples(i[0], k));
-    const Expr at = corner(i[0], k, false) + cast(type_, i[k + 2]) * size + step;
+
+  bool is_mean() const { return a_.mode == "avg"; }
+  Expr image(const Expr& box) const { return cast(dtype::i64, batch_(box)); }
+
+  // All bins have the same number of samples.
+  TensorFunction equal_counts(const Shape& result) {
+    require_image_next(
+        d_, [this](Expr box) { return image(std::move(box)); }, x_.extent(0));
+    for (int k = 0; k < 2; ++k) require_element_next(d_, x_.extent(k + 2), result);
+    const auto reducer = is_mean() ? tensor::sum_of(type_) : tensor::max_of(type_);
+    Tensor total = d_.reduce("total", result, reducer, {a_.sample_ratio, a_.sample_ratio}, [&](Index i, Index r) {
+      return sample(i, neighbours(bins(i[0], 0), i, r[0], 0), neighbours(bins(i[0], 1), i, r[1], 1));
+    });
+    const Expr count = cast(type_, Expr(a_.sample_ratio * a_.sample_ratio));
+    d_.result("result", x_.type(), result, [&](Index i) { return is_mean() ? total(i) / count : total(i); });
+    return d_.finish();
+  }
+
+  // The bins of a box have as many samples as pixels.
+  TensorFunction own_counts(const Shape& result) {
+    Tensor y = d_.declare("result", x_.type(), result);
+    Statements s;
+    auto box = [&](Index box) {
+      const Expr at = s.let("image", image(box[0]));
+      s.require(logical_and(at >= Expr(0), at < Expr(x_.extent(0))), tensor::Status::index_out_of_range);
+      for (int k = 0; k < 2; ++k)  // a result without elements needs none of the image
+        s.require(logical_or(Expr(x_.extent(k + 2)) > Expr(0), equal(Expr(result[1]), Expr(0))),
+                  tensor::Status::shape_mismatch);
+      const Bins rows = let_bins(s, box[0], 0), columns = let_bins(s, box[0], 1);
+      s.loops(Shape(result.begin() + 1, result.end()), [&](Index bin) {
+        store_bin(s, y, {box[0], bin[0], bin[1], bin[2]}, rows, columns);
+      });
+    };
+    s.loops({result[0]}, box, tensor::LoopKind::parallel);
+    d_.body({y}, s.finish());
+    d_.mark_result(y);
+    return d_.finish();
+  }
+
+  void store_bin(Statements& s, const Tensor& y, const std::vector<Expr>& i, const Bins& rows, const Bins& columns) {
+    const Expr zero = number(type_, 0);
+    Tensor total = s.local("total", type_);
+    s.store(total, {}, is_mean() ? zero : tensor::lowest(type_));
+    s.loop("r", rows.samples, [&](Expr r) {
+      const Neighbours row = let_neighbours(s, neighbours(rows, i, std::move(r), 0));
+      s.loop("c", columns.samples, [&](Expr c) {
+        const Expr value = sample(i, row, let_neighbours(s, neighbours(columns, i, std::move(c), 1)));
+        s.store(total, {}, is_mean() ? total() + value : max(total(), value));
+      });
+    });
+    const Expr count = rows.samples * columns.samples;
+    s.store(y, i, is_mean() ? total() / cast(type_, max(count, Expr(1))) : select(count > Expr(0), total(), zero));
+  }
+
+  Bins bins(const Expr& box, int k) const {
+    auto corner = [&](bool last) {  // rois have x before y
+      const Expr at = rois_(box, Expr((last ? 2 : 0) + 1 - k)) * number(type_, a_.spatial_scale);
+      return a_.aligned ? at - number(type_, 0.5) : at;
+    };
+    Expr extent = corner(true) - corner(false);
+    if (!a_.aligned) extent = max(extent, number(type_, 1));
+    const Expr size = extent / number(type_, static_cast<double>(a_.pooled_size[k]));
+    return {corner(false), size, a_.sample_ratio > 0 ? Expr(a_.sample_ratio) : cast(dtype::i64, ceil(size))};
+  }
+  // A box of more samples than a run could compute ends the run.
+  Bins let_bins(Statements& s, const Expr& box, int k) const {
+    const Bins b = bins(box, k);
+    const Expr begin = s.let("begin", b.begin), size = s.let("size", b.size), samples = s.let("samples", b.samples);
+    s.require(samples <= Expr(most_samples), tensor::Status::index_out_of_range);
+    return {begin, size, max(samples, Expr(0))};
+  }
+
+  Neighbours neighbours(const Bins& bins, Index i, Expr number_in_bin, int k) const {
+    const Expr extent(x_.extent(k + 2));
+    const Expr step = (cast(type_, number_in_bin) + number(type_, 0.5)) * bins.size / cast(type_, bins.samples);
+    const Expr at = bins.begin + cast(type_, i[k + 2]) * bins.size + step;
     const Expr zero = number(type_, 0), last = cast(type_, extent) - number(type_, 1);
     const Expr clamped = max(min(at, last), zero);
     const Expr first = nearest_index(floor(clamped), extent);
     return {first, max(min(first + Expr(1), extent - Expr(1)), Expr(0)), clamped - floor(clamped),
             logical_and(at >= number(type_, -1), at <= cast(type_, extent))};
   }
+  static Neighbours let_neighbours(Statements& s, const Neighbours& n) {
+    return {s.let("first", n.first), s.let("second", n.second), s.let("fraction", n.fraction),
+            s.let("inside", n.inside)};
+  }
 
-  Expr sample(Expr image, Index i, Index r) const {
-    const Neighbours y = neighbours(i, r[0], 0), x = neighbours(i, r[1], 1);
+  Expr sample(Index i, const Neighbours& y, const Neighbours& x) const {
     const Expr one = number(type_, 1), zero = number(type_, 0);
     auto term = [&](const Expr& row, const Expr& wy, const Expr& column, const Expr& wx) {
-      return wy * wx * x_({image, i[1], row, column});
+      return wy * wx * x_({image(i[0]), i[1], row, column});
     };
     const Expr terms[] = {term(y.first, one - y.fraction, x.first, one - x.fraction),
                           term(y.first, one - y.fraction, x.second, x.fraction),
@@ -138,6 +179,8 @@ class RoiAlign {
                                                : terms[0] + terms[1] + terms[2] + terms[3];
     return select(logical_and(y.inside, x.inside), value, zero);
   }
+
+  static constexpr int64_t most_samples = 1 << 16;  // of a bin along one axis, if boxes decide
 
   const RoiAlignAttrs& a_;
   Definition d_{"vision.roi_align_indexed"};
@@ -226,8 +269,7 @@ void roi(OperatorTable& table) {
       .attributes =
           {{"pooled_size", &A::pooled_size, "bins along y and x", true},
            {"spatial_scale", &A::spatial_scale, "pixels of the data per unit of a box's coordinates"},
-           {"sample_ratio", &A::sample_ratio,
-            "samples of a bin along each axis; 0: one per pixel, for boxes that are not larger than the data"},
+           {"sample_ratio", &A::sample_ratio, "samples of a bin along each axis; 0: one per pixel"},
            {"aligned", &A::aligned, "coordinates count from the outer edge of pixels, not from their centres"},
            {"mode", &A::mode,
             "\"avg\": the mean of a bin's samples; \"max\": the largest one; \"max_corner\": the largest product of a "
@@ -243,8 +285,7 @@ void roi(OperatorTable& table) {
        .attributes = {{"pooled_size", &B::pooled_size, "bins along y and x", true},
                       {"spatial_scale", &B::spatial_scale, "pixels of the data per unit of a box's coordinates"},
                       {"sample_ratio", &B::sample_ratio,
-                       "samples of a bin along each axis; not positive: one per pixel, for boxes that are not larger "
-                       "than the data"},
+                       "samples of a bin along each axis; not positive: one per pixel"},
                       {"layout", &B::layout, "order of the data's axes"},
                       {"mode", &B::mode, "\"avg\" or \"max\""}},
        .arguments = {"data", "rois"}},

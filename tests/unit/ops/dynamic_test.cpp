@@ -253,10 +253,12 @@ TEST_CASE("an axis that is empty in the run has no elements for a result that is
   const std::vector<Constant> samples = {floats({1, 1, 0}, {}), floats({1, 1, 2}, {0, 5})};
   CHECK(status("image.grid_sample", {{"padding_mode", "border"}}, line, samples, 0) == Status::shape_mismatch);
   CHECK(status("image.grid_sample", {{"padding_mode", "zeros"}}, line, samples, 0) == Status::ok);
-  const Attrs bins = {{"pooled_size", list({1, 1})}, {"sample_ratio", 1}};
   const std::vector<Constant> boxes = {floats({1, 1, 2, 0}, {}), floats({1, 4}, {0, 0, 1, 1}), ints({0})};
-  CHECK(status("vision.roi_align_indexed", bins, {f32({1, 1, 2, unknown}), f32({1, 4}), i64({1})}, boxes, 0) ==
-        Status::shape_mismatch);
+  for (int samples_of_bin : {0, 1}) {
+    const Attrs bins = {{"pooled_size", list({1, 1})}, {"sample_ratio", samples_of_bin}};
+    CHECK(status("vision.roi_align_indexed", bins, {f32({1, 1, 2, unknown}), f32({1, 4}), i64({1})}, boxes, 0) ==
+          Status::shape_mismatch);
+  }
 }
 
 TEST_CASE("reductions with the axes as operand") {

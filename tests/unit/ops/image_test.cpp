@@ -165,6 +165,13 @@ TEST_CASE("roi_align takes the mean of samples, roi_pool the maximum of pixels")
   const Attrs adaptive = {{"pooled_size", list({1, 1})}};
   check_values(apply("vision.roi_align_indexed", adaptive, {x, floats({1, 4}, {0, 0, 2, 2}), ints({0})}), {1, 1, 1, 1},
                {(2.5 + 3 + 3.5 + 4) / 4});
+  // Three of eight samples along each axis are at most one pixel outside of the image.
+  const std::vector<Constant> around = {floats({1, 1, 2, 2}, {4, 4, 4, 4}), floats({1, 4}, {-3, -3, 5, 5}), ints({0})};
+  check_values(apply("vision.roi_align_indexed", adaptive, around), {1, 1, 1, 1}, {4 * 9 / 64.f});
+  CHECK(status_of("vision.roi_align_indexed", adaptive, {x, floats({1, 4}, {0, 0, 1e9, 1}), ints({0})}) ==
+        Status::index_out_of_range);
+  CHECK(status_of("vision.roi_align_indexed", adaptive, {x, floats({1, 4}, {0, 0, 1, 1}), ints({1})}) ==
+        Status::index_out_of_range);
   Attrs largest = {{"pooled_size", list({1, 1})}, {"sample_ratio", 1}, {"mode", "max"}};
   const std::vector<Constant> centre = {x, floats({1, 4}, {0, 0, 1, 1}), ints({0})};
   check_values(apply("vision.roi_align_indexed", largest, centre), {1, 1, 1, 1}, {2.5});
