@@ -117,18 +117,20 @@ tensor::Var Lowerer::add_input_size(const Symbol& symbol, const tensor::Expr& va
     own.high = *number;
     state_.sizes.insert_or_assign(symbol.name, Dim::symbol(own));
   }
-  if (const auto length = largest_slice_length(value)) {
+  Dim limit = is_bounded ? min(most, tensor::max_elements) : Dim(tensor::max_elements);
+  const std::optional<int64_t> length = largest_slice_length(value);
+  if (length) {
     own.high = std::min(own.high, *length);
     state_.sizes.insert_or_assign(symbol.name, Dim::symbol(own));
+    limit = min(limit, *length);
   }
   const tensor::Var size = scalar_of(own);
-  const Dim limit = is_bounded ? min(most, tensor::max_elements) : Dim(tensor::max_elements);
   entry.emplace_back(Compute{size, tensor::expand_rounding(tensor::expand_math(value))});
   const tensor::Expr is_size = tensor::logical_and(tensor::Expr(0) <= size, size <= tensor::Expr(tensor::max_elements));
   entry.emplace_back(Require{is_size, tensor::Status::dimension_out_of_range});
-  if (is_bounded) entry.emplace_back(Require{size <= tensor::Expr(limit), tensor::Status::capacity_exceeded});
+  if (is_bounded || length) entry.emplace_back(Require{size <= tensor::Expr(limit), tensor::Status::capacity_exceeded});
   program_.input_sizes.push_back(own);
-  ranges_[size] = {0, std::min(own.high, limit.upper_bound().value_or(tensor::max_elements))};
+  ranges_[size] = {0, limit.upper_bound().value_or(tensor::max_elements)};
   return size;
 }
 

@@ -30,6 +30,17 @@ void add_symbols(const Type& type, Names& names) {
   if (type && !as<FunctionType>(type)) for_each_symbol(type, [&](const Symbol& s) { names.insert(s.name); });
 }
 
+// Whether the block makes functions whose parameters have symbols.
+bool makes_symbolic_functions(const Block& block) {
+  return std::ranges::any_of(block.bindings, [](const Binding& b) {
+    bool found = false;
+    if (const auto* made = std::get_if<MakeFunction>(&b.op))
+      for (const Var& p : made->function->params) for_each_symbol(p->type, [&](const Symbol&) { found = true; });
+    for_each_block(b.op, [&](const Block& inner) { found = found || makes_symbolic_functions(inner); });
+    return found;
+  });
+}
+
 class SizeInstantiator {
  public:
   SizeInstantiator(Module& module, Diagnostics* diagnostics) : module_(module), diagnostics_(diagnostics) {
@@ -76,8 +87,7 @@ class SizeInstantiator {
     }
     known_.apply(b.result);
     b.bindings = std::move(out);
-    std::erase_if(b.bindings,
-                  [&](const Binding& binding) { return locals_.contains(binding.var->id) && is_unused(binding, b); });
+    remove_unused(b);
   }
 
   bool is_local(const Atom& a) const {
@@ -85,9 +95,15 @@ class SizeInstantiator {
     return var && locals_.contains((*var)->id);
   }
 
-  // Whether only the local function itself refers to it.
-  static bool is_unused(const Binding& binding, const Block& b) {
-    return Uses(b)[binding.var] == Uses(std::get<MakeFunction>(binding.op).function->body)[binding.var];
+  // Removes the local functions to which only themselves refer.
+  void remove_unused(Block& b) {
+    auto is_local = [&](const Binding& binding) { return locals_.contains(binding.var->id); };
+    if (std::ranges::none_of(b.bindings, is_local)) return;
+    const Uses uses(b);
+    std::erase_if(b.bindings, [&](const Binding& binding) {
+      if (!is_local(binding)) return false;
+      return uses[binding.var] == Uses(std::get<MakeFunction>(binding.op).function->body)[binding.var];
+    });
   }
 
   void function(Function& f, Names visible) {
@@ -180,6 +196,8 @@ class SizeInstantiator {
 }  // namespace
 
 Module instantiate_sizes(Module module, PassContext& context) {
+  if (std::ranges::none_of(module.functions, [](const auto& f) { return makes_symbolic_functions(f.second.body); }))
+    return module;
   SizeInstantiator instantiator(module, context.diagnostics);
   for (auto& [name, f] : module.functions) instantiator.run(f);
   if (instantiator.has_changed()) infer_again(module, context);
