@@ -79,4 +79,14 @@ std::vector<Dim> ArmConditions::natural_where(const Expr& condition, bool value)
   return natural;
 }
 
+void narrow(const Dim& natural, std::map<std::string, Symbol>& symbols) {
+  const std::vector<Symbol> free = natural.symbols();
+  if (free.size() != 1) return;
+  Symbol& symbol = symbols.try_emplace(free[0].name, free[0]).first->second;
+  const auto high = (natural + Dim::symbol(symbol)).constant();  // of high - n
+  const auto low = (Dim::symbol(symbol) - natural).constant();   // of n - low
+  if (high) symbol.high = std::max(symbol.low, std::min(symbol.high, *high));
+  if (low) symbol.low = std::min(symbol.high, std::max(symbol.low, *low));
+}
+
 }  // namespace dlcc::lower

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <string>
 #include <vector>
 
 #include "lower/program.h"
@@ -29,5 +30,9 @@ class ArmConditions {
   std::map<tensor::Var, Dim> sizes_;                // scalars that are sizes over the symbols
   std::map<tensor::Var, tensor::Expr> conditions_;  // scalars of type bool
 };
+
+// Narrows the bounds of the symbol of a size such as 49 - n to the values at which the size is not negative.
+// `symbols`: those with narrowed bounds, by name.
+void narrow(const Dim& natural, std::map<std::string, Symbol>& symbols);
 
 }  // namespace dlcc::lower

@@ -1,12 +1,14 @@
 // Lowers calls of tensor functions: to views, to scalars of the program, or to calls of scheduled kernels.
 #include <algorithm>
 
+#include "lower/arm_conditions.h"
 #include "lower/lowerer.h"
 #include "lower/memory_sizes.h"
 #include "relay/type_arguments.h"
 #include "tensor/analysis.h"
 #include "tensor/passes/bind_shared.h"
 #include "tensor/passes/bind_sizes.h"
+#include "tensor/passes/compose.h"
 #include "tensor/passes/expand_math.h"
 #include "tensor/passes/parallel_loops.h"
 #include "tensor/passes/serpentine_order.h"
@@ -43,7 +45,7 @@ Lowerer::Operand Lowerer::call_tensor(const Binding& b, TensorCall call, Region&
   if (call.function.scalars.empty() && !tensor::symbols_of(call.function).empty()) {
     const auto requirements = tensor::take_scalar_requirements(call.function);
     for (const tensor::Requirement& r : requirements) require(r.condition, r.status, region);
-    if (!requirements.empty()) call.key = tensor::print(call.function);
+    if (!requirements.empty()) bind_required_sizes(call, requirements);
   }
   bool has_scalars = false;
   for (size_t k = 0; k < call.operands.size(); ++k) has_scalars |= bool(scalar_operand(call, k));
@@ -58,6 +60,20 @@ Lowerer::Operand Lowerer::call_tensor(const Binding& b, TensorCall call, Region&
                              call.function.results[0]->shape, *first)};
   state_.fresh.insert(b.var->id);
   return call_kernel(b, call, region);
+}
+
+// Gives the symbols of the function the bounds that steps before the call require. A stage whose requirements have
+// become steps may be computed by its readers.
+void Lowerer::bind_required_sizes(TensorCall& call, const std::vector<tensor::Requirement>& requirements) {
+  const ArmConditions conditions(tensor::symbols_of(call.function));
+  std::map<std::string, Symbol> symbols;
+  for (const tensor::Requirement& r : requirements)
+    for (const Dim& d : conditions.natural_where(r.condition, true)) narrow(d, symbols);
+  std::map<std::string, Dim> sizes;
+  for (const auto& [name, symbol] : symbols) sizes.emplace(name, Dim::symbol(symbol));
+  call.function = tensor::bind_sizes(call.function, sizes);
+  tensor::inline_stages(call.function);
+  call.key = tensor::print(call.function);
 }
 
 Lowerer::TensorCall Lowerer::tensor_call(const Binding& b, const relay::CallTensor& x, const Environment& env) {

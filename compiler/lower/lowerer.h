@@ -178,6 +178,7 @@ class Lowerer {
   Operand call_tensor(const relay::Binding&, const relay::CallTensor&, const Environment&, Region&);
   Operand call_tensor(const relay::Binding&, TensorCall, Region&);
   TensorCall tensor_call(const relay::Binding&, const relay::CallTensor&, const Environment&);
+  static void bind_required_sizes(TensorCall&, const std::vector<tensor::Requirement>&);
   std::optional<Operand> size_of(const relay::Binding&, const TensorCall&, Region&);
   tensor::Expr scalar_operand(const TensorCall&, size_t operand) const;
   void pass_scalars_by_value(TensorCall&, Region&);

@@ -144,18 +144,6 @@ void remove_implied(Dims& checks) {
   checks = std::move(smallest);
 }
 
-// Narrows the bounds of the symbol of a size such as 49 - n to the values at which the size is not negative.
-// `symbols`: those with narrowed bounds, by name.
-void narrow(const Dim& natural, std::map<std::string, Symbol>& symbols) {
-  const std::vector<Symbol> free = natural.symbols();
-  if (free.size() != 1) return;
-  Symbol& symbol = symbols.try_emplace(free[0].name, free[0]).first->second;
-  const auto high = (natural + Dim::symbol(symbol)).constant();  // of high - n
-  const auto low = (Dim::symbol(symbol) - natural).constant();   // of n - low
-  if (high) symbol.high = std::max(symbol.low, std::min(symbol.high, *high));
-  if (low) symbol.low = std::min(symbol.high, std::max(symbol.low, *low));
-}
-
 }  // namespace
 
 std::optional<int64_t> MemorySize::upper_bound() const {
