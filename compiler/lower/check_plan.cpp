@@ -113,7 +113,7 @@ class PlanChecker : ValueAddresses {
          found ? label(*found) : "no defined value");
   }
 
-  // False if a step ends the run at the sizes at which the program is interpreted.
+  // False if a step ends the run at the sizes at which the program is interpreted, or if no run has these sizes.
   bool execute(const Region& region, ByteOwners& memory) {
     const std::span<const Step> steps = region.steps;
     return std::ranges::all_of(steps, [&](const Step& step) {
@@ -371,6 +371,7 @@ class PlanChecker : ValueAddresses {
     const auto condition = tensor::constant_integer(tensor::simplify(tensor::substitute(branch.condition, constants_)));
     const bool has_then = condition != 0 && is_possible(branch, &Branch::Merge::then_value);
     const bool has_else = condition != 1 && is_possible(branch, &Branch::Merge::else_value);
+    if (!has_then && !has_else) return false;  // no run has these sizes
     if (has_then != has_else) return execute(has_then ? branch.then_region : branch.else_region, memory);
     ByteOwners other = memory;
     const bool after_then = execute(branch.then_region, memory), after_else = execute(branch.else_region, other);

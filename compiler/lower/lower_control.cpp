@@ -272,21 +272,25 @@ Lowerer::Operand Lowerer::carry(const relay::Var& param, const Operand& initial,
 }
 
 // Finds candidates for in-place slice updates: parameters whose next value is the result of a tensor function that is
-// the only reader of the parameter. update_slice (lower_calls.cpp) checks that the function replaces one slice.
+// the last reader of the parameter. update_slice (lower_calls.cpp) checks that the function replaces one slice.
 void Lowerer::find_updates(const relay::Function& f, const relay::TailRecursion& recursion,
                            const std::vector<Operand>& carried) {
   relay::Uses in_body(f.body), at_end(*recursion.finish);
   for (size_t k = 0; k < carried.size(); ++k) {
     const auto* next = std::get_if<relay::Var>(&recursion.next->args[k]);
-    bool read_once = in_body[f.params[k]] - at_end[f.params[k]] == 1;
-    if (carried[k].value < 0 || !next || !read_once) continue;
+    if (carried[k].value < 0 || !next) continue;
+    int reads_left = in_body[f.params[k]] - at_end[f.params[k]];
     for (const Binding& b : recursion.repeat->bindings) {
       const auto* call = std::get_if<relay::CallTensor>(&b.op);
-      bool reads = call && std::ranges::any_of(call->args, [&](const Atom& a) {
-                     const auto* var = std::get_if<relay::Var>(&a);
-                     return var && (*var)->id == f.params[k]->id;
-                   });
-      if (reads && b.var->id == (*next)->id) state_.updates[b.var->id] = carried[k].value;
+      if (!call) continue;
+      const auto reads = static_cast<int>(std::ranges::count_if(call->args, [&](const Atom& a) {
+        const auto* var = std::get_if<relay::Var>(&a);
+        return var && (*var)->id == f.params[k]->id;
+      }));
+      if (b.var->id == (*next)->id && reads == 1 && reads_left == 1) state_.updates[b.var->id] = carried[k].value;
+      const tensor::Stage& last = module_.tensor_functions.at(call->function).stages.back();
+      const bool may_be_view = !last.body && tensor::as<tensor::Load>(last.values[0]);  // which later steps read
+      if (!may_be_view) reads_left -= reads;
     }
   }
 }

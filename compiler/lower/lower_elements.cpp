@@ -73,10 +73,12 @@ tensor::Expr Lowerer::element_of(const Operand& o) const {
 }
 
 // Makes a scalar of the only element of an integer tensor: a tensor of rank 0 is this scalar, another one has it as its
-// element. If nothing else needs the tensor, it is not stored.
+// element. If nothing else needs the tensor, it is not stored. Expressions over sizes stay, since they may be known
+// before the run.
 Lowerer::Operand Lowerer::with_scalar_element(Operand o, const std::string& name, Region& region) {
   if (o.value < 0 || value_of(o.value).type != dtype::i64 || product(value_of(o.value).shape) != Dim(1)) return o;
   tensor::Expr element = element_of(o);
+  if (element && std::ranges::all_of(tensor::variables_in(element), tensor::is_symbol_var)) return o;
   if (element)
     element = compute(name, element, region);
   else if (!o.elements)

@@ -27,8 +27,8 @@ Sizes required_sizes(const Program& program) {
   return required;
 }
 
-// Defines the sizes of branches by the values of one arm. The bits of `arms` select the arms, branch by branch in the
-// order of the steps, nested branches first.
+// Defines the sizes of branches by the values of one arm: of that which the condition selects at the sizes so far; else
+// the bits of `arms` select the arms, branch by branch in the order of the steps, nested branches first.
 class ArmSizes {
  public:
   ArmSizes(uint32_t arms, Sizes& sizes) : arms_(arms), sizes_(sizes) {}
@@ -37,6 +37,7 @@ class ArmSizes {
 
   void define(const Region& region) {
     for (const Step& step : region.steps) {
+      if (const auto* compute = std::get_if<Compute>(&step)) note(*compute);
       if (const auto* loop = std::get_if<std::shared_ptr<Loop>>(&step)) {
         define((*loop)->test);
         define((*loop)->body);
@@ -51,20 +52,30 @@ class ArmSizes {
     define(branch.else_region);
     if (std::ranges::none_of(branch.merges, [](const auto& m) { return tensor::is_symbol_var(m.result); })) return;
     any_ = true;
+    const bool takes_then = value_of(branch.condition).value_or((arms_ & 1) == 0) != 0;
     for (const Branch::Merge& m : branch.merges)
       if (tensor::is_symbol_var(m.result))
-        if (auto size = value_of((arms_ & 1) == 0 ? m.then_value : m.else_value)) sizes_[m.result->name] = *size;
+        if (auto size = value_of(takes_then ? m.then_value : m.else_value)) sizes_[m.result->name] = *size;
     arms_ = arms_ >> 1 | arms_ << 31;
   }
 
+  void note(const Compute& step) {
+    if (tensor::is_symbol_var(step.result)) return;
+    if (const auto value = value_of(step.value)) {
+      const DType type = step.value.type();
+      constants_.insert_or_assign(step.result, tensor::literal(type, *value));
+    }
+  }
+
   std::optional<int64_t> value_of(const tensor::Expr& e) const {
-    tensor::Substitution numbers;
+    tensor::Substitution numbers = constants_;
     for (const auto& [name, size] : sizes_) numbers.emplace(scalar_of({name}), tensor::Expr(size));
     return tensor::constant_integer(tensor::simplify(tensor::substitute(e, numbers)));
   }
 
   uint32_t arms_;
   Sizes& sizes_;
+  tensor::Substitution constants_;  // scalars that are constant at the sizes
   bool any_ = false;
 };
 

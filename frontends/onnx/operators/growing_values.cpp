@@ -5,6 +5,7 @@
 
 #include "frontends/onnx/operators/loop_function.h"
 #include "frontends/onnx/operators/subgraphs.h"
+#include "relay/passes/replace.h"
 
 namespace dlcc::frontends::onnx {
 
@@ -131,7 +132,7 @@ std::optional<Values> GrowingValues::after_iteration(const Values& before, Value
       if (c.value != k) continue;
       std::optional<Value>& length = lengths[c.length];
       if (const auto row = appended_row(c, before[k], next[k])) {
-        buffer = with_row(c, *row, next[k], length);
+        buffer = with_row(c, before[k], *row, next[k], length);
         continue;
       }
       if (!length) length = size_of_axis(n_, next[k], static_cast<int64_t>(c.axis));
@@ -255,12 +256,13 @@ std::optional<Value> GrowingValues::appended_row(const Change& change, const Val
 
 // Writes the row into the buffer, and makes `after` a part of the buffer in place of a concatenation. Returns the
 // buffer. `length` receives the length of `after`, unless it has a value.
-Value GrowingValues::with_row(const Change& change, const Value& row, const Value& after,
+Value GrowingValues::with_row(const Change& change, const Value& before, const Value& row, const Value& after,
                               std::optional<Value>& length) {
   const auto axis = static_cast<int64_t>(change.axis);
   const relay::Var longer = std::get<relay::Var>(after.atom);
   relay::Block iteration = builder_.suspend(), earlier;
   const auto concatenation = std::ranges::find(iteration.bindings, longer, &relay::Binding::var);
+  const relay::Var operands = std::get<relay::Var>(std::get<relay::Call>(concatenation->op).args[0]);
   std::move(iteration.bindings.begin(), concatenation, std::back_inserter(earlier.bindings));
   builder_.resume(std::move(earlier));
 
@@ -276,6 +278,11 @@ Value GrowingValues::with_row(const Change& change, const Value& row, const Valu
 
   relay::Block all = builder_.suspend();
   std::move(concatenation + 1, iteration.bindings.end(), std::back_inserter(all.bindings));
+  for (const relay::Var& v : {operands, std::get<relay::Var>(before.atom)}) {  // reads of the buffer before the update
+    relay::Uses uses;
+    for (const relay::Binding& b : all.bindings) uses.add(b.op, 1);
+    std::erase_if(all.bindings, [&](const relay::Binding& b) { return b.var == v && uses[v] == 0; });
+  }
   builder_.resume(std::move(all));
   return buffer;
 }

@@ -101,7 +101,8 @@ class GrowingValues {
   bool is_of_iteration(const Dim& size) const;  // whether it is defined within an iteration only
   bool extend(Change&, const Dim& before, const Dim& after);
   std::optional<Value> appended_row(const Change&, const Value& before, const Value& after) const;
-  Value with_row(const Change&, const Value& row, const Value& after, std::optional<Value>& length);
+  Value with_row(const Change&, const Value& before, const Value& row, const Value& after,
+                 std::optional<Value>& length);
   void check_bound(const Value& length, const Change&);
   Dim defined(const Value& length, const Dim& most, const std::string& name);
   Value in_use(const Value& buffer, size_t axis, const Dim& length);

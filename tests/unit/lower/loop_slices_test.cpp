@@ -56,6 +56,27 @@ TEST_CASE("a tensor is updated in place though the iteration reads it after the 
   CHECK(std::ranges::count(p.values, Dim(80), &Value::bytes) == 2);  // the first value and the updated one
 }
 
+TEST_CASE("a tensor is updated in place after the last read, unless a view of it is read later") {
+  auto rows = [](const std::string& body) {  // the tensors of all rows that are stored
+    const Program p = lowered(std::string(update_row) + R"(
+    def @main(%x: Tensor[(4), float32], %first: Tensor[(5, 4), float32]) {
+      let %loop = fn (%i: int64, %sum: Tensor[(4), float32], %ys: Tensor[(5, 4), float32])
+          -> (Tensor[(5, 4), float32], Tensor[(4), float32]) {
+        if (less(%i, 5i64)) {)" +
+                              body + R"(} else { (%ys, %sum) }
+      };
+      %loop(0i64, %x, %first)
+    })");
+    return std::ranges::count(p.values, Dim(80), &Value::bytes);
+  };
+  const std::string update = "let %next: Tensor[(5, 4), float32] = call_tensor(@update, %ys, %sum, %i);";
+  CHECK(rows("let %a = tanh(sum(%ys, axis=[0]));"
+             "let %next: Tensor[(5, 4), float32] = call_tensor(@update, %ys, %a, %i);"
+             "%loop(%i + 1i64, nn.softmax(%a), %next)") == 2);
+  CHECK(rows("let %a = take(%ys, %i, axis=0);" + update + "%loop(%i + 1i64, nn.softmax(%a), %next)") == 3);
+  CHECK(rows(update + "%loop(%i + 1i64, nn.softmax(sum(%ys, axis=[0])), %next)") == 3);
+}
+
 TEST_CASE("a slice that several stages compute is updated in place") {
   Program p = lowered(R"(
   tensor @update(x: f32[5, 4], data: f32[5, 4], i: i64[]) -> (y: f32[5, 4]) {

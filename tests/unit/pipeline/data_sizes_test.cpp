@@ -33,6 +33,33 @@ TEST_CASE("branches whose arms have symbolic shapes agree in all engines") {
   for (int64_t n : {1, 3, 20}) check_engines(text, {{dtype::boolean, {}}, {dtype::f32, {n, 4}}, {dtype::f32, {7, 4}}});
 }
 
+TEST_CASE("branches on sizes whose arms differ in shape") {
+  const std::string begin = R"(def @main(%x: Tensor[(n, 2), float32], %y: Tensor[(m, 2), float32]) {
+    let %n = take(shape_of(%x, dtype="int64"), 0i64);
+    let %m = take(shape_of(%y, dtype="int64"), 0i64);
+    let %few = )";
+  for (const char* condition : {"%n < 5i64", "%n == %m", "logical_and(%n < 5i64, %m > 1i64)",
+                                "take(shape_of(argwhere(%x > 0f).0, dtype=\"int64\"), 0i64) < 5i64"})
+    for (int64_t n : {1, 4, 9})
+      check_engines(begin + condition + R"(;
+        let %r = if (%few) { concatenate((%x, %x)) } else { exp(%x) };
+        let %s = if (logical_not(%few)) { nn.softmax(%r) } else { strided_slice(%r, begin=[0], end=[1]) };
+        (%r, nn.softmax(%s, axis=0)) })",
+                    {{dtype::f32, {n, 2}}, {dtype::f32, {4, 2}}});
+}
+
+TEST_CASE("sizes computed from other sizes where a reshape may copy one") {
+  for (const char* sizes : {"%n / 2i64, -1i64", "-1i64, %n / 2i64", "%n / 2i64, 2i64, -1i64", "%n - 1i64, -1i64"}) {
+    const std::string text = R"(def @main(%x: Tensor[(n, 4), float32]) {
+      let %n = take(shape_of(%x, dtype="int64"), 0i64);
+      let %z = stack(()" + std::string(sizes) +
+                             R"(), axis=0);
+      reshape(%x, %z)
+    })";
+    for (int64_t n : {2, 4}) check_engines(text, {{dtype::f32, {n, 4}}});
+  }
+}
+
 TEST_CASE("a branch with an arm of data-dependent size") {
   check_engines(R"(def @main(%c: bool, %x: Tensor[(5, 4), float32]) {
     let %r = if (%c) {
