@@ -313,6 +313,9 @@ for object in wide narrow added; do objdump -d $object.o > $object.txt; done
 grep -q zmm wide.txt || fail "x86-64-v4 has no 512-bit vectors"
 ! grep -q zmm narrow.txt || fail "-mattr=-avx512f leaves 512-bit vectors"
 grep -q zmm added.txt || fail "-mattr=+avx512f gives no 512-bit vectors"
+printf 'def @main(%%x: Tensor[(7), float32], %%y: Tensor[(9), float64]) { (floor(%%x), ceil(%%x), trunc(%%x), round(%%y)) }\n' > rounded.rly
+expect_status 0 rounded.rly -o rounded.o -mcpu=x86-64
+! nm --undefined-only rounded.o | grep . || fail "an object for CPUs without SSE4.1 needs a function"
 echo "CPU features"
 expect_status 2 "$model" -o m.o --weights=nowhere
 expect_status 2 "$model" -o m.o --weights=section=.qspi --weights=external=w.bin
