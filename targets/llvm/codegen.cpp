@@ -17,6 +17,7 @@
 #include <atomic>
 #include <exception>
 #include <mutex>
+#include <system_error>
 #include <thread>
 
 #include "emit/weights.h"
@@ -113,7 +114,11 @@ class Generator {
       }
     };
     std::vector<std::thread> threads;
-    for (int t = 1; t < options_.jobs; ++t) threads.emplace_back(work);
+    try {
+      for (int t = 1; t < options_.jobs; ++t) threads.emplace_back(work);
+    } catch (const std::system_error&) {
+      // The system gives no more threads: those that there are do the work.
+    }
     work();
     for (std::thread& t : threads) t.join();
     if (failure) std::rethrow_exception(failure);

@@ -422,6 +422,14 @@ expect_status 1 check --missing-meta=opaque types.rly
 expect_status 2 check --missing-meta=all printed.rly
 echo "check --missing-meta"
 
+# The memory that the system gives. Programs with sanitizers need more address space.
+printf 'def @main(%%x: Tensor[(1, 16384), float32]) { nn.matmul(%%x, ones(shape=[16384, 16384], dtype="float32")) }\n' > big.rly
+if (ulimit -v 600000; "$dlcc" --version > out.txt 2>&1); then
+  (ulimit -v 600000; expect_status 1 big.rly -o big.o)
+  grep -q 'error\[too-large\]: not enough memory for this model' err.txt && [ ! -e big.o ] || fail "without memory: $(cat err.txt)"
+fi
+echo "not enough memory"
+
 # Limits of memory: nothing is written above them, and the error names what needs most.
 rm -f limited.o limited.h
 limited=("$model" -o limited.o --target cortex-m4)
