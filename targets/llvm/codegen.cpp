@@ -50,6 +50,7 @@ void set_cpu(llvm::Function& function, const CodeLevel& level) {
 // functions are not scheduled: they have thousands of instructions in a block, for which scheduling takes quadratic
 // time, and their speed does not matter. LLVM 19 merges an addition of 16 into `vldmia r0!, {s0, s1, s2}`, which
 // advances by 12, if the three registers are part of a vector: 32-bit ARM with vectors goes without merged accesses.
+// Both passes that merge are left out: the second one also corrects the register pairs of the first.
 class CodePasses : public llvm::legacy::PassManager {
  public:
   CodePasses(std::map<std::string, Spills>& of_function, bool is_entry, const llvm::MCSubtargetInfo& cpu)
@@ -62,7 +63,7 @@ class CodePasses : public llvm::legacy::PassManager {
     llvm::StringRef name = info ? info->getPassArgument() : "";
     if (name == "stack-slot-coloring") llvm::legacy::PassManager::add(make_spill_counter(of_function_));
     const bool schedules = name == "machine-scheduler" || name == "postmisched" || name == "machine-combiner";
-    const bool merges_vectors = has_arm_vectors_ && name == "arm-ldst-opt";
+    const bool merges_vectors = has_arm_vectors_ && (name == "arm-ldst-opt" || name == "arm-prera-ldst-opt");
     if (name == "loop-reduce" || name == "canon-freeze" || (is_entry_ && schedules) || merges_vectors)
       delete pass;
     else
