@@ -42,7 +42,8 @@ const EmittedText emitted_texts[] = {
 // Whether the object is standard output, a device or a pipe, so that no other file can be written next to it.
 bool is_stream(const Outputs& out) {
   std::error_code ignored;  // writing the object reports it
-  return out.object == "-" || out.object.starts_with("/dev/") ||
+  const std::string folder = std::filesystem::path(out.object).lexically_normal().parent_path();
+  return out.object == "-" || folder == "/dev" || folder == "/dev/fd" ||
          std::filesystem::is_other(std::filesystem::status(out.object, ignored));
 }
 

@@ -143,12 +143,19 @@ std::string remedy_for_reading_folder(const std::string& path) {
   return "name a file in it";
 }
 
+// The absolute path without symbolic links, as far as it exists.
+std::string resolved(const std::string& path) {
+  std::error_code unresolved;
+  const std::filesystem::path result = std::filesystem::weakly_canonical(std::filesystem::absolute(path), unresolved);
+  return unresolved ? path : result.string();
+}
+
 template <class Files>
 bool are_distinct(const Files& files, Diagnostics& diagnostics) {
   std::set<std::string> paths;
   bool distinct = true;
   for (const OutputFile& file : files) {
-    if (paths.insert(std::filesystem::path(file.path).lexically_normal()).second) continue;
+    if (paths.insert(resolved(file.path)).second) continue;
     diagnostics.error(DiagnosticId::bad_option, {.file = file.path}, "two outputs would be written to this file", {},
                       "give one of them another name");
     distinct = false;

@@ -24,11 +24,11 @@ struct OutputFile {
 
 // Writes each file to a temporary file in the same folder, and renames all when all are complete. "-" is standard
 // output; it, devices and pipes are written last. A symbolic link is kept; its target is replaced. Signals that end the
-// process (INT, TERM, HUP, QUIT) wait until no temporary file is left. On failure, or if two files have the same path:
-// false, with a diagnostic, and the temporary files are removed.
+// process (INT, TERM, HUP, QUIT) wait until no temporary file is left. On failure, or if two paths name one file:
+// false, with a diagnostic, and the temporary files are removed; but if a device or pipe fails, the files are written.
 bool write_files(const std::vector<OutputFile>& files, Diagnostics&);
 
-// Whether each path can be written and no two are equal; otherwise false, with a diagnostic. Called before long work.
+// Whether each path can be written and no two name one file; otherwise false, with a diagnostic. Called before long work.
 bool can_write(const std::vector<std::string>& paths, Diagnostics&);
 
 // Whether no output is one of the inputs; reports each output that is.

@@ -295,6 +295,7 @@ int channel_axis(const TensorFunction& f, const std::vector<bool>& constant, int
 }
 
 std::optional<Chain> split_at_window_reduction(const TensorFunction& f) {
+  if (f.stages.size() > most_stages_of_chain) return std::nullopt;
   size_t second = 1;
   while (second < f.stages.size() && !f.stages[second].reduction) ++second;
   if (second >= f.stages.size() || second > 2 || f.stages.size() > second + 2 || f.results.size() != 1 ||

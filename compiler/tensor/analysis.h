@@ -84,6 +84,7 @@ int channel_axis(const TensorFunction&, const std::vector<bool>& constant, int64
 struct Chain {
   TensorFunction first, second;
 };
+constexpr size_t most_stages_of_chain = 4;
 // Empty if the function is not such a chain.
 std::optional<Chain> split_at_window_reduction(const TensorFunction&);
 

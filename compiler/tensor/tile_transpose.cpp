@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "tensor/text.h"
+
 namespace dlcc::tensor {
 namespace {
 
@@ -18,7 +20,19 @@ std::vector<Expr> element(const Expr& row, const Expr& column, int between) {
 }
 
 std::string name_of(DType type, int64_t size, int from_between, int to_between) {
-  return fmt::format("transpose.{}.x{}.{}.{}", type == dtype::f32 ? "f32" : "i32", size, from_between, to_between);
+  return fmt::format("transpose.{}.x{}.{}.{}", short_name(type), size, from_between, to_between);
+}
+
+constexpr DType all_types[] = {
+#define DTYPE(name, bits, kind, ctype, onnx) DType::name##_,
+#include "support/dtype.def"
+#undef DTYPE
+};
+
+// The rows of a tile, in elements.
+std::vector<int64_t> sizes_of(DType type) {
+  if (bits(type) == 32) return {4, 8};
+  return bits(type) == 8 || bits(type) == 16 ? std::vector<int64_t>{128 / bits(type)} : std::vector<int64_t>();
 }
 
 Intrinsic make(DType type, int64_t size, int from_between, int to_between) {
@@ -39,8 +53,8 @@ Intrinsic make(DType type, int64_t size, int from_between, int to_between) {
 const std::vector<Intrinsic>& tile_transposes() {
   static const std::vector<Intrinsic> all = [] {
     std::vector<Intrinsic> made;
-    for (DType type : {dtype::f32, dtype::i32})
-      for (int64_t size : {4, 8})
+    for (DType type : all_types)
+      for (int64_t size : sizes_of(type))
         for (int from = 0; from <= max_dims_between; ++from)
           for (int to = 0; to <= max_dims_between; ++to) made.push_back(make(type, size, from, to));
     return made;
@@ -49,7 +63,6 @@ const std::vector<Intrinsic>& tile_transposes() {
 }
 
 const Intrinsic* tile_transpose(DType type, int64_t size, int from_between, int to_between) {
-  if (type != dtype::f32 && type != dtype::i32) return nullptr;
   auto found = std::ranges::find(tile_transposes(), name_of(type, size, from_between, to_between), &Intrinsic::name);
   return found == tile_transposes().end() ? nullptr : &*found;
 }

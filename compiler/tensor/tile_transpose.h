@@ -1,5 +1,5 @@
-// The transposition of a square tile of 32-bit elements as an intrinsic: to[i, .., j] = from[j, .., i]. The code
-// generator loads the tile's rows into vector registers and exchanges elements between pairs of them
+// The transposition of a square tile of elements of 8, 16 or 32 bits as an intrinsic: to[i, .., j] = from[j, .., i].
+// The code generator loads the tile's rows into vector registers and moves elements between pairs of them
 // (targets/llvm/emit_tile_transpose.cpp).
 #pragma once
 
@@ -15,8 +15,8 @@ inline constexpr int max_dims_between = 2;
 
 // "transpose.f32.x8.1.0" and so on: the intrinsic for tiles of size x size elements in boxes of the last dimensions of
 // the operands `from` and `to`. The rows of a tile are neighbours along one dimension, its columns along the last one,
-// and `from_between` and `to_between` dimensions lie between these. Null for element types but float32 and int32, for
-// sizes but 4 and 8, and for more than max_dims_between.
+// and `from_between` and `to_between` dimensions lie between these. Rows have 16 bytes, or 32 if elements have 32 bits.
+// Null for other sizes and element types, and for more than max_dims_between.
 const Intrinsic* tile_transpose(DType, int64_t size, int from_between, int to_between);
 
 const std::vector<Intrinsic>& tile_transposes();  // all of them

@@ -18,7 +18,8 @@
 //     write all elements that no other stage writes.
 //   * The symbols of a definition are those of its shapes and of its expressions; they are known before it runs.
 //   * A stage with a body has no index expression: its only other members are the results. The body follows the rules
-//     of kernels. It stores to these results only, and reads them, parameters and results of earlier stages.
+//     of kernels. It stores to these results only, and reads them, parameters and results of earlier stages. The
+//     iterations of its vector loops do not access elements that other iterations write.
 // Kernels
 //   * Parameters are global: inputs, then outputs, then scratch. Inputs are not written; each output is.
 //   * The symbols in the shapes of parameters are scalar parameters.
@@ -36,6 +37,7 @@
 
 #include "support/row_major.h"
 #include "tensor/analysis.h"
+#include "tensor/independent_lanes.h"
 #include "tensor/intrinsic.h"
 #include "tensor/reads_in_range.h"
 #include "tensor/text.h"
@@ -195,6 +197,14 @@ void Verifier::body(const Stage& s) {
   for (const Buffer& b : readable_) access_[b] = Access::read;
   for (const Buffer& b : s.results) access_[b] = Access::write, readable_.insert(b);
   stmt(s.body);
+  for_each_stmt(s.body, [&](const Stmt& x) {
+    const For* loop = as<For>(x);
+    if (const Buffer shared = loop && loop->kind == LoopKind::vector ? shared_between_iterations(*loop) : nullptr)
+      fail(
+          "iterations of the vector loop over {} may access the same elements of {}, which it writes; 'for' executes "
+          "them one after the other",
+          loop->var->name, shared->name);
+  });
 }
 
 void Verifier::reduction(const Stage& s) {

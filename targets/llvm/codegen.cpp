@@ -17,6 +17,7 @@
 #include <atomic>
 #include <exception>
 #include <mutex>
+#include <system_error>
 #include <thread>
 
 #include "emit/weights.h"
@@ -44,21 +45,26 @@ void set_cpu(llvm::Function& function, const CodeLevel& level) {
     function.addFnAttr("prefer-vector-width", std::to_string(level.preferred_vector_bits));
 }
 
-// LLVM's passes from IR to machine code, with three changes. Loop strength reduction and the pass that prepares for it
+// LLVM's passes from IR to machine code, with four changes. Loop strength reduction and the pass that prepares for it
 // are left out, since emit_address.cpp has done it. Spills are counted after register allocation. The entry and run
 // functions are not scheduled: they have thousands of instructions in a block, for which scheduling takes quadratic
-// time, and their speed does not matter.
+// time, and their speed does not matter. LLVM 19 merges an addition of 16 into `vldmia r0!, {s0, s1, s2}`, which
+// advances by 12, if the three registers are part of a vector: 32-bit ARM with vectors goes without merged accesses.
+// Both passes that merge are left out: the second one also corrects the register pairs of the first.
 class CodePasses : public llvm::legacy::PassManager {
  public:
-  CodePasses(std::map<std::string, Spills>& of_function, bool is_entry)
-      : of_function_(of_function), is_entry_(is_entry) {}
+  CodePasses(std::map<std::string, Spills>& of_function, bool is_entry, const llvm::MCSubtargetInfo& cpu)
+      : of_function_(of_function),
+        is_entry_(is_entry),
+        has_arm_vectors_(is_arm32(cpu) && (cpu.checkFeatures("+neon") || cpu.checkFeatures("+mve"))) {}
 
   void add(llvm::Pass* pass) override {
     const llvm::PassInfo* info = llvm::PassRegistry::getPassRegistry()->getPassInfo(pass->getPassID());
     llvm::StringRef name = info ? info->getPassArgument() : "";
     if (name == "stack-slot-coloring") llvm::legacy::PassManager::add(make_spill_counter(of_function_));
     const bool schedules = name == "machine-scheduler" || name == "postmisched" || name == "machine-combiner";
-    if (name == "loop-reduce" || name == "canon-freeze" || (is_entry_ && schedules))
+    const bool merges_vectors = has_arm_vectors_ && (name == "arm-ldst-opt" || name == "arm-prera-ldst-opt");
+    if (name == "loop-reduce" || name == "canon-freeze" || (is_entry_ && schedules) || merges_vectors)
       delete pass;
     else
       llvm::legacy::PassManager::add(pass);
@@ -67,6 +73,7 @@ class CodePasses : public llvm::legacy::PassManager {
  private:
   std::map<std::string, Spills>& of_function_;
   bool is_entry_;
+  bool has_arm_vectors_;
 };
 
 class Generator {
@@ -108,7 +115,11 @@ class Generator {
       }
     };
     std::vector<std::thread> threads;
-    for (int t = 1; t < options_.jobs; ++t) threads.emplace_back(work);
+    try {
+      for (int t = 1; t < options_.jobs; ++t) threads.emplace_back(work);
+    } catch (const std::system_error&) {
+      // The system gives no more threads: those that there are do the work.
+    }
     work();
     for (std::thread& t : threads) t.join();
     if (failure) std::rethrow_exception(failure);
@@ -240,7 +251,7 @@ class Generator {
     }
     llvm::SmallVector<char, 0> bytes;
     llvm::raw_svector_ostream stream(bytes);
-    CodePasses passes(of_function, is_entry);
+    CodePasses passes(of_function, is_entry, *machine.getMCSubtargetInfo());
     auto type = output == Output::object ? llvm::CodeGenFileType::ObjectFile : llvm::CodeGenFileType::AssemblyFile;
     machine.Options.MCOptions.AsmVerbose = true;  // comments in the assembly name loops and spills
     bool cannot = machine.addPassesToEmitFile(passes, stream, nullptr, type);

@@ -38,6 +38,10 @@ std::unique_ptr<llvm::MCSubtargetInfo> cpu_features(const std::string& triple, c
   return std::unique_ptr<llvm::MCSubtargetInfo>(llvm_target(triple).createMCSubtargetInfo(triple, cpu, features));
 }
 
+bool is_arm32(const llvm::MCSubtargetInfo& cpu) {
+  return cpu.getTargetTriple().isARM() || cpu.getTargetTriple().isThumb();
+}
+
 std::vector<std::string> known_cpus(const std::string& triple) {
   std::unique_ptr<llvm::MCSubtargetInfo> info(llvm_target(triple).createMCSubtargetInfo(triple, "", ""));
   std::vector<std::string> result;
@@ -52,11 +56,9 @@ std::unique_ptr<llvm::TargetMachine> make_target_machine(const Target& target, c
   options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
   options.FunctionSections = true;
   options.EmitStackSizeSection = true;
-  const llvm::Triple triple(target.triple);
-  if (triple.isARM() || triple.isThumb()) {
+  if (const auto cpu = cpu_features(target.triple, level.cpu, level.features); is_arm32(*cpu)) {
     // Floats of calls within the object are in registers of the FPU, if there is one.
-    const bool has_fpu = cpu_features(target.triple, level.cpu, level.features)->checkFeatures("+fpregs");
-    options.FloatABIType = has_fpu ? llvm::FloatABI::Hard : llvm::FloatABI::Soft;
+    options.FloatABIType = cpu->checkFeatures("+fpregs") ? llvm::FloatABI::Hard : llvm::FloatABI::Soft;
     options.EABIVersion = llvm::EABI::GNU;  // memcpy is called by this name
   }
   auto effort = optimization == 0 ? llvm::CodeGenOptLevel::None : llvm::CodeGenOptLevel::Default;

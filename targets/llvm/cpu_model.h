@@ -19,6 +19,8 @@ namespace dlcc::targets {
 std::unique_ptr<llvm::MCSubtargetInfo> cpu_features(const std::string& triple, const std::string& cpu,
                                                     const std::string& features = "");
 
+bool is_arm32(const llvm::MCSubtargetInfo&);
+
 std::vector<std::string> known_cpus(const std::string& triple);  // names, as LLVM lists them
 
 // LLVM's code generator for a level, without floating-point contraction.

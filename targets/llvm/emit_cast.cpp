@@ -89,7 +89,8 @@ Value* KernelEmitter::exponent_to_float32(Value* v) {
 }
 
 // The bits, shifted into the fields of a float32, are the number divided by a constant power of two, also if it is
-// subnormal. One multiplication corrects the exponent's bias.
+// subnormal. One multiplication corrects the exponent's bias. NEON takes a subnormal float32 for zero; there, a number
+// whose exponent field is zero is the product of its mantissa, an integer, and a power of two.
 Value* KernelEmitter::minifloat_to_float32(Value* v, DType from) {
   const NarrowFloat& f = narrow_float(from);
   llvm::Type *word = with_lanes_of(v, b_.getInt32Ty()), *single = with_lanes_of(v, b_.getFloatTy());
@@ -97,6 +98,12 @@ Value* KernelEmitter::minifloat_to_float32(Value* v, DType from) {
   Value* magnitude = b_.CreateAnd(pattern, constant_like(pattern, (int64_t{1} << f.sign_shift()) - 1));
   Value* shifted = b_.CreateBitCast(b_.CreateShl(magnitude, constant_like(pattern, 23 - f.mantissa)), single);
   Value* number = b_.CreateFMul(shifted, llvm::ConstantFP::get(single, power_of_two(127 - f.bias)));
+  if (is_arm32() && cpu_.checkFeatures("+neon")) {
+    Value* mantissa = b_.CreateSIToFP(magnitude, single);
+    Value* product = b_.CreateFMul(mantissa, llvm::ConstantFP::get(single, power_of_two(1 - f.bias - f.mantissa)));
+    Value* has_exponent = b_.CreateICmpUGE(magnitude, constant_like(pattern, int64_t{1} << f.mantissa));
+    number = b_.CreateSelect(has_exponent, number, product);
+  }
   if (f.has_infinity) {
     Value* infinity = b_.CreateICmpEQ(magnitude, constant_like(pattern, f.infinity()));
     number = b_.CreateSelect(infinity, llvm::ConstantFP::getInfinity(single), number);

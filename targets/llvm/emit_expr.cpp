@@ -5,6 +5,7 @@
 #include <llvm/MC/MCSubtargetInfo.h>
 
 #include "support/float_formats.h"
+#include "targets/llvm/cpu_model.h"
 #include "targets/llvm/kernel_emitter.h"
 #include "tensor/visit.h"
 
@@ -64,7 +65,7 @@ bool KernelEmitter::converts_halves() const {
   return !is_arm32() || cpu_.checkFeatures("+fp16");
 }
 
-bool KernelEmitter::is_arm32() const { return cpu_.getTargetTriple().isARM() || cpu_.getTargetTriple().isThumb(); }
+bool KernelEmitter::is_arm32() const { return targets::is_arm32(cpu_); }
 
 // ---- nodes -----------------------------------------------------------------------------------------------
 

@@ -1,5 +1,5 @@
-// Rounding to integers and square roots. Where the CPU has no instruction, as microcontrollers without an FPU, LLVM
-// would call the C library; models do not link it.
+// Rounding to integers and square roots. Where the CPU has no instruction, as microcontrollers without an FPU or x86-64
+// without SSE4.1, LLVM would call the C library; models do not link it.
 #include <llvm/IR/Intrinsics.h>
 #include <llvm/IR/IntrinsicsARM.h>
 #include <llvm/IR/Module.h>
@@ -107,8 +107,11 @@ llvm::Function* define_square_root(llvm::Module& module, llvm::Type* type) {
 
 Value* KernelEmitter::emit_rounding(UnaryOp op, Value* x) {
   const bool is_double = x->getType()->getScalarType()->isDoubleTy();
-  const bool has_instruction =
-      !is_arm32() || (!is_vector(x) && cpu_.checkFeatures(is_double ? "+fp-armv8d16" : "+fp-armv8d16sp"));
+  bool has_instruction = true;
+  if (is_arm32())
+    has_instruction = !is_vector(x) && cpu_.checkFeatures(is_double ? "+fp-armv8d16" : "+fp-armv8d16sp");
+  else if (cpu_.getTargetTriple().isX86())
+    has_instruction = cpu_.checkFeatures("+sse4.1");
   if (!has_instruction) return round_by_additions(b_, op, x);
   switch (op) {
     case UnaryOp::floor:

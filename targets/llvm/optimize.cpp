@@ -8,7 +8,6 @@
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/Instructions.h>
 #include <llvm/Passes/PassBuilder.h>
-#include <llvm/TargetParser/Triple.h>
 #include <llvm/Transforms/InstCombine/InstCombine.h>
 #include <llvm/Transforms/Scalar/EarlyCSE.h>
 #include <llvm/Transforms/Scalar/LoopPassManager.h>
@@ -17,6 +16,8 @@
 
 #include <optional>
 #include <vector>
+
+#include "targets/llvm/cpu_model.h"
 
 namespace dlcc::targets {
 
@@ -123,15 +124,14 @@ void optimize(llvm::Module& module, llvm::TargetMachine& machine) {
   passes.addPass(llvm::EarlyCSEPass(false));
   passes.addPass(llvm::InstCombinePass());
   passes.addPass(llvm::SimplifyCFGPass());
-  const llvm::Triple triple(module.getTargetTriple());
-  const bool is_arm32 = triple.isARM() || triple.isThumb();
-  passes.addPass(llvm::EarlyCSEPass(is_arm32));  // also across stores that do not alias
+  const bool is_arm = is_arm32(*machine.getMCSubtargetInfo());
+  passes.addPass(llvm::EarlyCSEPass(is_arm));  // also across stores that do not alias
   passes.addPass(llvm::InstCombinePass());
   for (llvm::Function& f : module) {
     if (f.isDeclaration()) continue;
     passes.run(f, functions);
     rebase_on_loop_exit(f, llvm::DominatorTree(f));
-    if (is_arm32 && machine.getSubtargetImpl(f)->checkFeatures("+vfp2sp")) hoist_constant_floats(f);
+    if (is_arm && machine.getSubtargetImpl(f)->checkFeatures("+vfp2sp")) hoist_constant_floats(f);
   }
 }
 

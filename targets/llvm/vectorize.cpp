@@ -2,10 +2,9 @@
 // lane's store; distributed into one vector loop per statement, if only different statements depend on each other
 // across lanes; else as a scalar loop.
 #include <algorithm>
-#include <cstdlib>
 
 #include "targets/llvm/kernel_emitter.h"
-#include "tensor/simplify.h"
+#include "tensor/independent_lanes.h"
 #include "tensor/visit.h"
 
 namespace dlcc::targets {
@@ -104,31 +103,27 @@ class LoopAnalysis {
     return std::any_of(list.begin(), list.end(), [&](const Expr& e) { return varies(e); });
   }
 
-  // Whether a lane may access an element of the buffer that another lane accesses. It cannot if all accesses have the
-  // same index in every dimension whose index varies between lanes, or if in some such dimension their indices are
+  // Whether a lane may access an element of the buffer that another lane accesses. It cannot if any two accesses have
+  // the same index in every dimension whose index varies between lanes, or if in some such dimension their indices are
   // further apart than the loop's lanes reach.
   bool crosses_lanes(const BufferNode* buffer) const {
-    const std::vector<Expr>* first = nullptr;
+    std::vector<const std::vector<Expr>*> different;  // no two of them have the same varying indices
     for (const auto& [accessed, indices] : accesses_) {
       if (accessed != buffer) continue;
-      if (!first) first = &indices;
-      bool same = true, disjoint = false;
-      for (size_t d = 0; d < indices.size(); ++d) {
-        if (!varies(indices[d]) && !varies((*first)[d])) continue;
-        same &= structurally_equal(indices[d], (*first)[d]);
-        disjoint |= out_of_reach(indices[d], (*first)[d]);
+      bool is_new = true;
+      for (const std::vector<Expr>* other : different) {
+        bool same = true, disjoint = false;
+        for (size_t d = 0; d < indices.size(); ++d) {
+          if (!varies(indices[d]) && !varies((*other)[d])) continue;
+          same &= structurally_equal(indices[d], (*other)[d]);
+          disjoint |= are_out_of_reach(loop_, indices[d], (*other)[d]);
+        }
+        if (!same && !disjoint) return true;
+        is_new &= !same;
       }
-      if (!same && !disjoint) return true;
+      if (is_new) different.push_back(&indices);
     }
     return false;
-  }
-
-  // The indices differ by a constant distance of at least stride * extent.
-  bool out_of_reach(const Expr& a, const Expr& b) const {
-    auto extent = constant_integer(loop_.extent), distance = constant_integer(simplify(a - b));
-    if (!extent || !distance) return false;
-    auto stride = stride_along(a, loop_.var);
-    return stride && *stride != 0 && std::abs(*distance) >= std::abs(*stride) * *extent;
   }
 
   const For& loop_;

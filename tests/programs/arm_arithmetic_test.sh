@@ -2,7 +2,8 @@
 # Rounding, square roots and transcendental functions on 32-bit ARM, whose CPUs lack many of their instructions, equal
 # those on x86 bit by bit: special values and random patterns of float32 and float64. Transcendental functions of float64
 # may differ in the last bit where libgcc subtracts: __aeabi_dsub of GCC 12 rounds 1 - 0x1.a57687df15adep-33 downwards.
-# NEON takes subnormal float32 for zero. Bytes that floats are rounded to are equal. And constants are found.
+# NEON takes subnormal float32 for zero, but not narrower numbers. Bytes that floats are rounded to are equal. And constants
+# are found.
 # arm_arithmetic_test.sh DLCC SOURCE_FOLDER WORK_FOLDER; exit status 77 (skipped) without a cross compiler or the emulator.
 set -euo pipefail
 source "$(dirname "$0")/begin.sh"
@@ -63,6 +64,46 @@ for target in cortex-m0plus cortex-m4 cortex-m33; do
 done
 "$dlcc" bytes.rly -o bytes.s --emit=asm --prefix m --target cortex-m4
 [ "$(grep -c vcvtr bytes.s)" -ge 6 ] || { echo "no vcvtr" && exit 1; }
+
+# Every pattern of narrow floats, many of which are subnormal, and a part of a vector in registers of their own.
+for type in float8_e4m3fn float8_e5m2 float8_e4m3fnuz float16; do
+  [ $type = float16 ] && patterns=65536 bytes=2 || patterns=256 bytes=1
+  printf 'def @main(%%x: Tensor[(%d), %s]) { cast(%%x, dtype="float32") }\n' $patterns $type > $type.rly
+  python3 -c "import struct, sys
+sys.stdout.buffer.write(struct.pack('<q', $patterns * $bytes) + b''.join(k.to_bytes($bytes, 'little') for k in range($patterns)))" > $type.in
+done
+cat > masked_row.rly <<'END'
+tensor @f(x: f32[2, 1, 4]) -> (y: f32[2, 1, 4]) {
+  y[a < 2, b < 1, c < 4] = c < 3 ? x[a, 0, c] * 0.35355338 : -inf
+}
+def @main(%x: Tensor[(2, 1, 4), float32]) { call_tensor(@f, %x) }
+END
+python3 -c "import struct, sys; sys.stdout.buffer.write(struct.pack('<q8f', 32, *range(1, 9)))" > masked_row.in
+for model in float8_e4m3fn float8_e5m2 float8_e4m3fnuz float16 masked_row; do
+  run $model x86-64 cc "" -mcpu=x86-64-v3
+  for target in cortex-m0plus armv7-a; do
+    run $model $target arm-linux-gnueabihf-gcc qemu-arm
+    cmp $model.x86-64 $model.$target
+  done
+done
+
+# A scalar of the program is rounded without a function for int64 on a CPU with an FPU for float32.
+cat > scalar.rly <<'END'
+def @main(%n: Tensor[(), int64]) {
+  let %loop = fn(%i: Tensor[(), int64], %a: Tensor[(), float32]) {
+    if (less(%i, %n)) { %loop(%i + 1i64, round(%a * 1.3f) + floor(%a * 1.7f) + ceil(%a)) } else { %a }
+  };
+  %loop(0i64, 1f)
+}
+END
+printf '\10\0\0\0\0\0\0\0\5\0\0\0\0\0\0\0' > scalar.in
+run scalar x86-64 cc "" -mcpu=x86-64
+for target in cortex-m0plus cortex-m4; do
+  run scalar $target arm-linux-gnueabihf-gcc qemu-arm
+  cmp scalar.x86-64 scalar.$target
+done
+"$dlcc" scalar.rly -o scalar.o --target cortex-m4
+! nm --undefined-only scalar.o | grep . || fail "an object for Cortex-M4 needs a function"
 
 # Constants of several compilation units, which Cortex-M0+ addresses by words among the code.
 {

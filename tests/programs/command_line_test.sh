@@ -277,6 +277,11 @@ done
 (ulimit -f 8; "$dlcc" "$model" -o interrupted/m.o 2> err.txt) && fail "a file exceeds the limit of its size"
 grep -q 'File too large' err.txt && [ -z "$(ls -A interrupted)" ] || fail "files were left beyond the limit of their size"
 rmdir interrupted
+if memory=$(mktemp -d /dev/shm/dlcc-test-XXXXXX 2> err.txt); then
+  expect_status 0 "$model" -o "$memory/m.o" --prefix=m
+  cmp "$memory/m.o" m.o && [ -e "$memory/m.h" ] || fail "a file in /dev/shm is taken for a device"
+  rm -r "$memory"
+fi
 mkfifo pipe
 cat pipe > piped.o & reader=$!
 expect_status 0 "$model" -o pipe --prefix=m
@@ -313,6 +318,9 @@ for object in wide narrow added; do objdump -d $object.o > $object.txt; done
 grep -q zmm wide.txt || fail "x86-64-v4 has no 512-bit vectors"
 ! grep -q zmm narrow.txt || fail "-mattr=-avx512f leaves 512-bit vectors"
 grep -q zmm added.txt || fail "-mattr=+avx512f gives no 512-bit vectors"
+printf 'def @main(%%x: Tensor[(7), float32], %%y: Tensor[(9), float64]) { (floor(%%x), ceil(%%x), trunc(%%x), round(%%y)) }\n' > rounded.rly
+expect_status 0 rounded.rly -o rounded.o -mcpu=x86-64
+! nm --undefined-only rounded.o | grep . || fail "an object for CPUs without SSE4.1 needs a function"
 echo "CPU features"
 expect_status 2 "$model" -o m.o --weights=nowhere
 expect_status 2 "$model" -o m.o --weights=section=.qspi --weights=external=w.bin
@@ -418,6 +426,14 @@ expect_status 0 check --missing-meta=opaque "$model"
 expect_status 1 check --missing-meta=opaque types.rly
 expect_status 2 check --missing-meta=all printed.rly
 echo "check --missing-meta"
+
+# The memory that the system gives. Programs with sanitizers need more address space.
+printf 'def @main(%%x: Tensor[(1, 16384), float32]) { nn.matmul(%%x, ones(shape=[16384, 16384], dtype="float32")) }\n' > big.rly
+if (ulimit -v 600000; "$dlcc" --version > out.txt 2>&1); then
+  (ulimit -v 600000; expect_status 1 big.rly -o big.o)
+  grep -q 'error\[too-large\]: not enough memory for this model' err.txt && [ ! -e big.o ] || fail "without memory: $(cat err.txt)"
+fi
+echo "not enough memory"
 
 # Limits of memory: nothing is written above them, and the error names what needs most.
 rm -f limited.o limited.h

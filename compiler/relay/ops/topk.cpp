@@ -6,10 +6,6 @@ namespace dlcc::relay::ops {
 
 namespace {
 
-// Up to this k, the best elements are kept in an insertion-sorted list while the axis is read once: few elements are
-// inserted. For a larger k the whole axis is sorted.
-constexpr int64_t most_by_insertion = 64;
-
 struct TopkAttrs {
   std::vector<Dim> k = {1};
   int64_t axis = -1;
@@ -53,31 +49,87 @@ TypeResult type_of_topk(const TopkAttrs& a, const Operands& in) {
 // The index of an element of the data or of the results: a position along the axis, at fixed indices of the other axes.
 using IndexAt = std::function<std::vector<Expr>(Expr position)>;
 
-// Keeps the best elements so far sorted in the results.
-void insert_all(Statements& s, const Tensor& x, const Tensor& values, const Tensor& positions, const IndexAt& index_at,
-                const Dim& n, const Expr& k, bool ascending) {
-  s.loop("j", Expr(n), [&](const Expr& j) {
-    const Expr value = s.let("value", x(index_at(j)));
-    const Expr last = s.let("last", min(j, k - Expr(1)));  // the last entry that is free or may be overwritten
-    const Expr is_better = select(j < k, tensor::literal(dtype::boolean, int64_t{1}),
-                                  is_before(value, values(index_at(k - Expr(1))), ascending));
-    s.if_then(is_better, [&] {
-      const Tensor at = s.local("at", dtype::i64);
-      s.store(at, {}, last);
-      s.loop("t", last, [&](const Expr& t) {
-        const Expr from = s.let("from", last - Expr(1) - t);
-        s.if_then(is_before(value, values(index_at(from)), ascending), [&] {
-          s.store(values, index_at(from + Expr(1)), values(index_at(from)));
-          s.store(positions, index_at(from + Expr(1)), positions(index_at(from)));
-          s.store(at, {}, from);
+// Keeps the best elements so far in a heap in the results, and sorts it in the end (Knuth, "The Art of Computer
+// Programming", volume 3, section 5.2.3). Entry i has the children 2 i + 1 and 2 i + 2, which are sorted before it:
+// entry 0 is the worst.
+class Heap {
+ public:
+  Heap(Statements& s, const Tensor& values, const Tensor& positions, IndexAt index_at, const Dim& k, bool ascending)
+      : s_(s), values_(values), positions_(positions), index_at_(std::move(index_at)), k_(k), ascending_(ascending) {
+    while ((int64_t{2} << levels_) <= k.constant().value_or(tensor::max_elements)) ++levels_;
+  }
+
+  void select(const Tensor& x, const Dim& n) {
+    s_.loop("j", Expr(k_), [&](const Expr& j) { store(j, {x(index_at_(j)), j}); });
+    const Expr parents = floor_div(Expr(k_), Expr(2));
+    s_.loop("parent", parents, [&](const Expr& p) {
+      const Expr at = s_.let("at", parents - Expr(1) - p);
+      sift_down(at, entry(at), Expr(k_));
+    });
+    s_.loop("j", Expr(n) - Expr(k_), [&](const Expr& rest) {
+      const Expr j = s_.let("j", Expr(k_) + rest), value = s_.let("value", x(index_at_(j)));
+      s_.if_then(is_before(value, values_(index_at_(Expr(0))), ascending_), [&] {
+        sift_down(Expr(0), {value, cast(positions_.type(), j)}, Expr(k_));
+      });
+    });
+  }
+
+  void sort() {
+    s_.loop("sorted", Expr(k_) - Expr(1), [&](const Expr& sorted) {
+      const Expr last = s_.let("last", Expr(k_) - Expr(1) - sorted);
+      const Entry moved = entry(last);
+      store(last, entry(Expr(0)));
+      sift_down(Expr(0), moved, last);
+    });
+  }
+
+ private:
+  struct Entry {
+    Expr value, position;
+  };
+
+  Entry entry(const Expr& at) {
+    return {s_.let("value", values_(index_at_(at))), s_.let("position", positions_(index_at_(at)))};
+  }
+  void store(const Expr& at, const Entry& e) {
+    s_.store(values_, index_at_(at), e.value);
+    s_.store(positions_, index_at_(at), e.position);
+  }
+
+  // Whether `a` is sorted after `b`: of equal values, the first one of the axis comes first.
+  Expr is_after(const Entry& a, const Entry& b) const {
+    return logical_or(is_before(b.value, a.value, ascending_),
+                      logical_and(logical_not(is_before(a.value, b.value, ascending_)), a.position > b.position));
+  }
+
+  // Stores the entry at `from` or below it, in a heap of `count` entries. Entries that are sorted after it move up.
+  void sift_down(const Expr& from, const Entry& moved, const Expr& count) {
+    const Tensor hole = s_.local("hole", dtype::i64);
+    s_.store(hole, {}, from);
+    s_.loop("level", Expr(levels_), [&](const Expr&) {
+      const Expr at = s_.let("at", scalar(hole)), left = s_.let("left", at * Expr(2) + Expr(1));
+      s_.if_then(left < count, [&] {
+        const Expr right = s_.let("right", min(left + Expr(1), count - Expr(1)));
+        const Entry a = entry(left), b = entry(right);
+        const Expr takes_right = s_.let("takes_right", is_after(b, a));
+        const Entry child = {s_.let("value", tensor::select(takes_right, b.value, a.value)),
+                             s_.let("position", tensor::select(takes_right, b.position, a.position))};
+        s_.if_then(is_after(child, moved), [&] {
+          store(at, child);
+          s_.store(hole, {}, tensor::select(takes_right, right, left));
         });
       });
-      const Expr free = s.let("free", scalar(at));
-      s.store(values, index_at(free), value);
-      s.store(positions, index_at(free), j);
     });
-  });
-}
+    store(s_.let("free", scalar(hole)), moved);
+  }
+
+  Statements& s_;
+  const Tensor &values_, &positions_;
+  const IndexAt index_at_;
+  const Dim k_;
+  const bool ascending_;
+  int64_t levels_ = 0;  // below entry 0, or a bound if k is symbolic
+};
 
 TensorFunction define_topk(const TopkAttrs& a, const Operands& in, const Shape& shape) {
   Definition d("topk");
@@ -89,15 +141,6 @@ TensorFunction define_topk(const TopkAttrs& a, const Operands& in, const Shape& 
   Tensor values = d.declare("values", x.type(), shape), positions = d.declare("indices", a.dtype, shape);
   Shape rows = x.shape();
   rows.erase(rows.begin() + static_cast<std::ptrdiff_t>(axis));
-  std::vector<Tensor> written = {values, positions};
-  const bool sorts = k.constant().value_or(most_by_insertion + 1) > most_by_insertion;
-  Tensor order, scratch;
-  if (sorts) {
-    Shape of_all = rows;
-    of_all.push_back(n);
-    written.push_back(order = d.declare("order", dtype::i64, of_all));
-    written.push_back(scratch = d.declare("scratch", dtype::i64, of_all));
-  }
   s.loops(
       rows,
       [&](Index row) {
@@ -106,26 +149,16 @@ TensorFunction define_topk(const TopkAttrs& a, const Operands& in, const Shape& 
           index.insert(index.begin() + static_cast<std::ptrdiff_t>(axis), std::move(position));
           return index;
         };
-        if (!sorts) {
-          if (!(k == Dim(0))) insert_all(s, x, values, positions, index_at, n, Expr(k), a.is_ascend);
-          return;
-        }
-        const std::vector<Expr> own = row;
-        store_positions(s, order, own, n);
-        merge_sort(s, order, scratch, own, Expr(n), n, [&](const Expr& i, const Expr& j) {
-          return is_before(x(index_at(i)), x(index_at(j)), a.is_ascend);
-        });
-        s.loop("j", Expr(k), [&](const Expr& j) {
-          std::vector<Expr> at = own;
-          at.push_back(j);
-          const Expr from = s.let("from", order(at));
-          s.store(values, index_at(j), stored(x, index_at(from)));
-          s.store(positions, index_at(j), from);
+        if (k == Dim(0)) return;
+        s.if_then(Expr(k) > Expr(0), [&] {
+          Heap heap(s, values, positions, index_at, k, a.is_ascend);
+          heap.select(x, n);
+          heap.sort();
         });
       },
       tensor::LoopKind::parallel);
   tensor::Stmt body = s.finish();
-  d.body(written, body ? body : tensor::make_stmt(tensor::Sequence{}));
+  d.body({values, positions}, body ? body : tensor::make_stmt(tensor::Sequence{}));
   if (a.gives_values()) d.mark_result(values);
   if (a.gives_positions()) d.mark_result(positions);
   return d.finish();

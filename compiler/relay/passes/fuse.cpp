@@ -10,6 +10,7 @@
 
 #include "relay/operator.h"
 #include "relay/passes/passes.h"
+#include "relay/passes/result_definitions.h"
 #include "relay/passes/unread_operands.h"
 #include "tensor/analysis.h"
 #include "tensor/evaluate.h"
@@ -152,6 +153,7 @@ class BlockFuser {
 
   void collect_nodes() {
     std::map<int, const Binding*> tuple_calls;  // operators with several results, by variable
+    ResultDefinitions definitions;              // of these results
     for (size_t b = 0; b < block_.bindings.size(); ++b) {
       const Binding& binding = block_.bindings[b];
       if (const MakeTuple* t = std::get_if<MakeTuple>(&binding.op)) tuples_[binding.var->id] = t->fields;
@@ -175,11 +177,9 @@ class BlockFuser {
       const Var* tuple = p ? std::get_if<Var>(&p->tuple) : nullptr;
       if (auto it = tuple ? tuple_calls.find((*tuple)->id) : tuple_calls.end(); it != tuple_calls.end()) {
         const Call& call = std::get<Call>(it->second->op);
-        const Operator& op = *std::get<OperatorRef>(call.callee).op;
-        std::vector<Atom> args = *tensor_args(call, op);
-        TensorFunction f = op.compute_as(call.attrs, operand_types(module_, args), it->second->var->type);
-        f.results = {f.results[static_cast<size_t>(p->index)]};
-        add_node(b, std::move(f), std::move(args));
+        std::vector<Atom> args = *tensor_args(call, *std::get<OperatorRef>(call.callee).op);
+        const Operands types = operand_types(module_, args);
+        add_node(b, definitions.definition(*it->second, types, static_cast<size_t>(p->index)), std::move(args));
       }
     }
   }

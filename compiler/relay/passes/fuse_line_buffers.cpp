@@ -3,6 +3,7 @@
 // a convolution and its pooling.
 #include "relay/passes/passes.h"
 #include "relay/passes/replace.h"
+#include "tensor/analysis.h"
 #include "tensor/passes/compose.h"
 #include "tensor/schedules/line_buffer.h"
 
@@ -37,6 +38,7 @@ class Joiner {
     const tensor::TensorFunction& a = module_.tensor_functions.at(first.function);
     const tensor::TensorFunction& b = module_.tensor_functions.at(second.function);
     if (a.results.size() != 1 || b.results.size() != 1) return false;
+    if (a.stages.size() + b.stages.size() > tensor::most_stages_of_chain) return false;  // before they are copied
     std::vector<Atom> args;
     std::vector<tensor::Buffer> params;
     auto operand = [&](const Atom& arg, const tensor::Buffer& like) {
@@ -50,7 +52,8 @@ class Joiner {
       parts[1].operands.push_back(i == k ? tensor::Source{0, 0} : operand(second.args[i], b.params[i]));
     std::string name = name_of(first, second);
     tensor::TensorFunction joined = tensor::compose(name, std::move(params), std::move(parts), {{1, 0}});
-    if (!tensor::prefers_line_buffer(joined, which_are_constant(args), context_.schedule, context_.machine)) return false;
+    if (!tensor::prefers_line_buffer(joined, which_are_constant(args), context_.schedule, context_.machine))
+      return false;
     module_.tensor_functions.emplace(name, std::move(joined));
     reader.op = CallTensor{name, std::move(args), {}};
     reader.location = producer.location;

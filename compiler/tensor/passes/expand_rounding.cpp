@@ -8,8 +8,9 @@ namespace {
 
 class Rounding {
  public:
-  explicit Rounding(Expr x) : x_(std::move(x)), type_(x_.type()) {
-    const Expr whole = cast(type_, cast(dtype::i64, x_));
+  explicit Rounding(Expr x)
+      : x_(std::move(x)), type_(x_.type()), integer_(type_ == dtype::f64 ? dtype::i64 : dtype::i32) {
+    const Expr whole = cast(type_, cast(integer_, x_));
     truncated_ = select(equal(whole, number(0)), x_ * number(0), whole);  // with the sign of a zero
   }
 
@@ -28,12 +29,14 @@ class Rounding {
     if (op == UnaryOp::ceil) return select(t < x_, t + number(1), t);
     if (op == UnaryOp::trunc) return t;
     const Expr rest = abs(x_ - t), half = number(0.5), away = select(x_ < number(0), number(-1), number(1));
-    const Expr is_odd = equal(floor_mod(cast(dtype::i64, t), Expr(2)), Expr(1));
+    const Expr is_odd =
+        equal(floor_mod(cast(integer_, t), literal(integer_, int64_t{2})), literal(integer_, int64_t{1}));
     return select(logical_or(rest > half, logical_and(equal(rest, half), is_odd)), t + away, t);
   }
 
   Expr x_;
   DType type_;
+  DType integer_;  // holds the numbers that have a fraction; without instructions for int64, float32 needs no function
   Expr truncated_;
 };
 

@@ -1,6 +1,7 @@
 #include "tensor/schedules/generic.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "tensor/analysis.h"
 #include "tensor/schedules/loops.h"
@@ -101,9 +102,53 @@ class StageScheduler {
     return loops_.wrap(vector_loops(body, v, Expr(0), loops_.extents[v]), 0, v);
   }
 
+  // m if the stage copies rows of m elements that repeat along the variable: the value is a load, and the variable
+  // occurs in it as floormod(variable, m) only. Else 0.
+  int64_t repeated_elements(const Var& v) const {
+    int64_t period = 0;
+    auto without_period = [&](const Expr& e) {
+      const Binary* x = as<Binary>(e);
+      if (!x || x->op != BinaryOp::floor_mod || !is_var(x->a, v)) return e;
+      const int64_t m = constant_integer(x->b).value_or(0);
+      if (period != 0 && m != period) return e;
+      period = m;
+      return m > 0 ? Expr(0) : e;
+    };
+    const Expr value = at_index(stage_.values[0], stage_, loops_.index);
+    if (stage_.values.size() != 1 || !as<Load>(value)) return 0;
+    return uses(rewrite(value, without_period), v) ? 0 : period;
+  }
+
+  // Vectors of a loop over `count` elements, rows of which repeat after `period` elements: a loop over rows, or over
+  // groups of a few short rows that fill a few vectors. No element needs a quotient.
+  Stmt repeated_rows(const Stmt& body, const Var& var, int64_t period, int64_t count) const {
+    const int64_t vector = period < lanes() && period <= machine_.max_unrolled_period ? lanes() : period;
+    const int64_t group = std::lcm(period, vector), groups = count / group;
+    auto elements = [&](const Expr& first, const Expr& offset, int64_t n) {
+      const Var i = make_var(var->name);
+      const Expr position = offset + Expr(i);
+      const Expr in_row = vector == period ? position : floor_mod(position, Expr(period));
+      const Stmt at = rewrite(body, [&](const Expr& e) {
+        const Binary* x = as<Binary>(e);
+        const bool is_in_row =
+            x && x->op == BinaryOp::floor_mod && is_var(x->a, var) && constant_integer(x->b) == period;
+        return is_in_row ? in_row : e;
+      });
+      return for_loop(i, n, LoopKind::vector, substitute(at, {{var, first + position}}));
+    };
+    const Var g = make_var("rows"), u = make_var("u");
+    const Stmt vectors = for_loop(u, group / vector, LoopKind::unrolled,
+                                  elements(Expr(g) * Expr(group), Expr(u) * Expr(vector), vector));
+    return sequence({for_loop(g, groups, LoopKind::parallel, vectors),
+                     count % group ? elements(Expr(groups * group), Expr(0), count % group) : nullptr});
+  }
+
   // Iterations [begin, begin + count) of a loop over the storage, in vectors.
   Stmt vector_loops(const Stmt& body, size_t loop, const Expr& begin, const Dim& count) const {
     const Var& var = loops_.vars[loop];
+    if (const int64_t period = repeated_elements(var);
+        period > 0 && constant_integer(begin) == 0 && count.constant().value_or(0) >= 2 * period)
+      return repeated_rows(body, var, period, count.value());
     auto vector = [&](const Expr& first, int64_t n) {
       Var i = make_var(var->name);
       return for_loop(i, n, LoopKind::vector, substitute(body, {{var, begin + first + Expr(i)}}));

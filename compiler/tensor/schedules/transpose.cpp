@@ -18,8 +18,8 @@ class TransposeScheduler {
       : stage_(stage),
         layouts_(layouts),
         machine_(machine),
-        size_(std::min<int64_t>(machine.lanes(element_bits), machine.max_transposed_tile)),
-        tiles_at_once_(std::max<int64_t>(machine.cache_line_bytes * 8 / (element_bits * size_), 1)) {}
+        size_(tile_size(bits(stage.results[0]->type), machine)),
+        tiles_at_once_(std::max<int64_t>(machine.cache_line_bytes * 8 / (bits(stage.results[0]->type) * size_), 1)) {}
 
   Stmt run() {
     if (!find_axes() || !find_intrinsic()) return nullptr;
@@ -30,7 +30,12 @@ class TransposeScheduler {
   }
 
  private:
-  static constexpr int64_t element_bits = 32;  // of the elements for which there are intrinsics
+  // Tiles of narrow elements have rows of 16 bytes, which CPUs interleave in one instruction. A vector may be shorter,
+  // on microcontrollers: there is no intrinsic of this size.
+  static int64_t tile_size(int element_bits, const Machine& machine) {
+    const int64_t lanes = machine.lanes(element_bits);
+    return std::min(lanes, element_bits < 32 ? 128 / element_bits : machine.max_transposed_tile);
+  }
 
   const Axis& axis(size_t k) const { return stage_.axes[k]; }
   const Dim& rows() const { return axis(row_).extent; }

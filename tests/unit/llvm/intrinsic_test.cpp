@@ -185,3 +185,29 @@ TEST_CASE("tiles are transposed by exchanges between vectors, with dimensions be
     CHECK(ran->outputs[0].same_as(evaluate(kernel, inputs).results[0]));
   }
 }
+
+TEST_CASE("tiles of narrow elements are transposed by interleaving their rows") {
+  for (const auto& [type, name] :
+       {std::pair{"u8", "u8.x16"}, {"bool", "bool.x16"}, {"f16", "f16.x8"}, {"i16", "i16.x8"}})
+    for (const char* cpu : {"x86-64-v2", "x86-64-v3"}) {
+      CAPTURE(name);
+      Diagnostics diagnostics;
+      auto parsed = parse(
+          fmt::format(
+              "kernel @k(read x: {0}[17, 2, 19], write y: {0}[18, 20]) {{\n for i in 18 {{ vector j in 20 {{ y[i, j] "
+              "= x[0, 0, 0] }} }}\n call transpose.{1}.1.0(x[1, 1, 3], y[2, 3])\n}}",
+              type, name),
+          "test", diagnostics, known_intrinsics());
+      REQUIRE_MESSAGE(parsed, diagnostics.str());
+      const Kernel& kernel = parsed->kernels[0];
+      CHECK(assembly(kernel, cpu).find("punpckl") != std::string::npos);
+      const Buffer& x = kernel.params[0].buffer;
+      std::vector<std::byte> bytes(static_cast<size_t>(17 * 2 * 19 * bits(x->type) / 8));
+      for (size_t k = 0; k < bytes.size(); ++k) bytes[k] = std::byte(is_bool(x->type) ? k * k % 3 == 1 : k * 7 % 61);
+      const std::vector<Constant> inputs = {Constant(x->type, {17, 2, 19}, bytes)};
+      KernelObject object = compile(kernel, cpu);
+      auto ran = targets::run_object({object.object, &object.interface, inputs}, diagnostics);
+      REQUIRE_MESSAGE(ran, diagnostics.str());
+      CHECK(ran->outputs[0].same_as(evaluate(kernel, inputs).results[0]));
+    }
+}

@@ -213,6 +213,18 @@ TEST_CASE("lanes that depend on each other's stores are executed in order") {
   for (int64_t k = 0; k < 32; ++k) CHECK(result.outputs[0].as<float>()[k] == 2 * float(31 - k));
 }
 
+TEST_CASE("lanes that depend on a store other than the first are executed in order") {
+  Buffer x = make_buffer("x", dtype::f32, {32}), y = make_buffer("y", dtype::f32, {32}),
+         t = make_buffer("t", dtype::f32, {96}, Scope::local);
+  Var i = make_var("i");
+  Stmt body = allocate(t, for_loop(i, 32, vector,
+                                   sequence({store(t, {i}, load(x, {i})), store(t, {i + Expr(64)}, load(x, {i})),
+                                             store(y, {i}, load(t, {i + Expr(69)}, number(0)))})));
+  auto result =
+      run({"move", {{x, Access::read}, {y, Access::write}}, body}, {floats({32}, [](int64_t k) { return float(k); })});
+  for (int64_t k = 0; k < 32; ++k) CHECK(result.outputs[0].as<float>()[k] == (k < 27 ? float(k + 5) : 0));
+}
+
 TEST_CASE("reductions, lets and buffers of one lane") {
   // Row sums in lanes: transposed access, an accumulator per lane, a nested serial loop.
   Buffer x = make_buffer("x", dtype::f32, {21, 6}), y = make_buffer("y", dtype::f32, {21}),

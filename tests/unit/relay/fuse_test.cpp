@@ -18,8 +18,11 @@ class LongGraph {
     block = &main.body;
   }
   Atom apply(const char* name, std::vector<Atom> args) {
-    Var var = module.fresh("", type);
-    block->bindings.push_back({var, Call{OperatorRef{op(name)}, std::move(args), {}}, {}});
+    return bind(type, Call{OperatorRef{op(name)}, std::move(args), {}});
+  }
+  Atom bind(Type of, Operation operation) {
+    Var var = module.fresh("", std::move(of));
+    block->bindings.push_back({var, std::move(operation), {}});
     return var;
   }
 
@@ -59,12 +62,34 @@ Atom fan(LongGraph& g, int n) {
   return last;
 }
 
+// All parts of a split, added up.
+Atom split_parts(LongGraph& g, int n) {
+  std::vector<Atom> copies(static_cast<size_t>(n), g.x);
+  const Type whole = tensor_type(std::vector<int64_t>{4 * n, 4}, dtype::f32);
+  const Atom many = g.bind(tuple_type(std::vector<Type>(copies.size(), g.type)), MakeTuple{copies});
+  const Atom x = g.bind(whole, Call{OperatorRef{op("concatenate")}, {many}, {}});
+  const Atom parts = g.bind(tuple_type(std::vector<Type>(copies.size(), g.type)),
+                            Call{OperatorRef{op("split")}, {x}, {{"indices_or_sections", n}}});
+  Atom sum = g.x;
+  for (int k = 0; k < n; ++k) sum = g.apply("add", {sum, g.bind(g.type, Project{parts, k})});
+  return sum;
+}
+
+// The concatenation of the results of as many functions, which are read nowhere else.
+Atom concatenated(LongGraph& g, int n) {
+  std::vector<Atom> products;
+  for (int k = 0; k < n; ++k) products.push_back(g.apply("nn.dense", {g.x, g.x}));
+  const Atom many = g.bind(tuple_type(std::vector<Type>(products.size(), g.type)), MakeTuple{products});
+  return g.bind(tensor_type(std::vector<int64_t>{4 * n, 4}, dtype::f32),
+                Call{OperatorRef{op("concatenate")}, {many}, {}});
+}
+
 // The number of tensor functions after fusion, and of their calls in @main.
 std::pair<size_t, size_t> fused_sizes(Atom (*grow)(LongGraph&, int), int n) {
   LongGraph g;
   g.block->result = grow(g, n);
-  PassContext context;
-  Module fused = fuse(std::move(g.module), context);
+  PassContext context{.channel_block = 16};
+  Module fused = fuse_line_buffers(fuse(std::move(g.module), context), context);
   return {fused.tensor_functions.size(), fused.functions.at("main").body.bindings.size()};
 }
 
@@ -81,6 +106,9 @@ TEST_CASE("long graphs are fused into groups of bounded size in linear time") {
     CHECK(functions < n / 2);
   }
   CHECK(fused_sizes(contractions, n) == std::pair<size_t, size_t>(n, n));
+  constexpr int operands = n / 5;
+  CHECK(fused_sizes(concatenated, operands) == std::pair<size_t, size_t>(operands + 1, operands + 1));
+  CHECK(fused_sizes(split_parts, operands).first < operands);
 }
 
 }  // namespace dlcc::relay

@@ -35,6 +35,21 @@ TEST_CASE("the generic schedule computes softmax, a scalar and a long vector") {
   check_schedule(l.finish(), {false});
 }
 
+TEST_CASE("rows that repeat along the innermost axis, shorter and longer than a vector") {
+  for (DType type : {dtype::f32, dtype::u8})
+    for (int64_t period : {1, 2, 3, 8, 11, 17, 40})
+      for (int64_t size : {2 * period - 1, 2 * period, 5 * period + 3, 48 * period + 1}) {
+        CAPTURE(period);
+        CAPTURE(size);
+        Definition d("repeated");
+        Tensor x = d.input("x", type, {3, 2, period + 1});
+        d.result("y", type, {4, size}, [&](Index i) {
+          return x(floor_mod(i[0], Expr(3)), floor_mod(i[0], Expr(2)), floor_mod(i[1], Expr(period)) + Expr(1));
+        });
+        check_schedule(d.finish(), {false});
+      }
+}
+
 TEST_CASE("the generic schedule reduces the pairs of arg-max") {
   Definition d("argmax");
   Tensor x = d.input("x", dtype::f32, {4, 19});

@@ -51,12 +51,15 @@ TEST_CASE("a symbolic link is kept and its target replaced") {
 
 TEST_CASE("two files with one path are an error, and can_write leaves no file") {
   Folder folder;
+  fs::create_directory_symlink(".", folder.path / "here");
   Diagnostics diagnostics;
   std::string text = "text";
-  CHECK(!write_files({{folder.path / "a", {bytes_of(text)}}, {folder.path / "./a", {bytes_of(text)}}}, diagnostics));
+  const fs::path relative = fs::relative(folder.path / "a");
+  for (const fs::path& same : {folder.path / "./a", folder.path / "here" / "a", relative})
+    CHECK(!write_files({{folder.path / "a", {bytes_of(text)}}, {same, {bytes_of(text)}}}, diagnostics));
   CHECK(can_write({folder.path / "a", "-"}, diagnostics));
-  CHECK(diagnostics.error_count() == 1);
-  CHECK(folder.entries() == 0);
+  CHECK(diagnostics.error_count() == 3);
+  CHECK(folder.entries() == 1);
 }
 
 TEST_CASE("when one of several files cannot be written, none is") {

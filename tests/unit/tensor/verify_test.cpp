@@ -84,6 +84,25 @@ TEST_CASE("the verifier rejects invalid definitions") {
       "different types");
 }
 
+TEST_CASE("iterations of a vector loop in a body are independent") {
+  auto body = [](const std::string& statements) {
+    return "tensor @f(x: f32[16]) -> (y: f32[4, 48]) { y[i < 4, j < 48] = 0.0 y = { " + statements + " } }";
+  };
+  Diagnostics d;
+  for (const char* independent :
+       {"vector i in 16 { y[1, i] = y[0, i] y[2, i] = y[0, i] }", "vector i in 16 { y[0, 2 * i] = x[15 - i] }",
+        "vector i in 16 { y[0, i] = x[i] y[0, i + 16] = y[0, i + 32] }", "for i in 16 { y[0, i + 1] = y[0, i] }",
+        "for j in 4 { vector i in 16 { alloc reg t: f32[] t[] = x[i] y[j, i + j] = t[] } }"})
+    CHECK_MESSAGE(parse(body(independent), "t", d), d.str());
+  for (const char* dependent :
+       {"vector i in 16 { y[0, i] = y[0, 15 - i] + 1.0 }", "vector i in 16 { y[0, i + 1] = y[0, i] }",
+        "vector i in 16 { y[0, i] = x[i] y[0, i + 16] = x[i] y[1, 0] = y[0, i + 19] }",
+        "vector i in 16 { y[0, 0] = y[0, 0] + x[i] }", "vector i in 16 { y[0, i / 2] = x[i] }",
+        "vector i in 16 { for j in 4 { y[0, i + j] = y[0, i + j] + 1.0 } }",
+        "vector i in 16 { let k = i64(x[i]) y[0, k] = 1.0 }"})
+    rejects(body(dependent), "iterations of the vector loop over i may access the same elements of y");
+}
+
 TEST_CASE("a wrong result of a pass is an internal error that names the pass") {
   Buffer x = make_buffer("x", dtype::f32, {4}), y = make_buffer("y", dtype::f32, {4});
   Kernel wrong{"k", {{y, Access::write}}, store(y, {0}, load(x, {0}))};

@@ -1,0 +1,25 @@
+// Operators new for programs with mimalloc's malloc (see CMakeLists.txt). Those of mimalloc end the process if there is
+// not enough memory; these throw std::bad_alloc, which main() reports. Memory of malloc is what mimalloc's operators
+// delete free.
+#include <algorithm>
+#include <cstdlib>
+#include <new>
+
+namespace {
+
+void* checked(void* memory) { return memory ? memory : throw std::bad_alloc(); }
+
+void* allocate(std::size_t bytes) { return checked(std::malloc(bytes)); }
+
+void* allocate(std::size_t bytes, std::align_val_t alignment) {
+  const std::size_t multiple = std::max(static_cast<std::size_t>(alignment), sizeof(void*));
+  void* memory = nullptr;
+  return checked(posix_memalign(&memory, multiple, bytes) == 0 ? memory : nullptr);
+}
+
+}  // namespace
+
+void* operator new(std::size_t bytes) { return allocate(bytes); }
+void* operator new[](std::size_t bytes) { return allocate(bytes); }
+void* operator new(std::size_t bytes, std::align_val_t alignment) { return allocate(bytes, alignment); }
+void* operator new[](std::size_t bytes, std::align_val_t alignment) { return allocate(bytes, alignment); }
