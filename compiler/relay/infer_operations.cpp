@@ -112,6 +112,7 @@ Type Inference::infer(Binding& binding, MakeFunction& op) {
   const size_t errors = diagnostics_.error_count();
   const int outer_scope = scope_;
   if (may_be_template) scope_ = scopes_.open(scope_);
+  std::set<std::string> visible = symbols_;
   declare(function, true);
   std::vector<Type> params;
   for (const Var& p : function.params) {
@@ -121,6 +122,11 @@ Type Inference::infer(Binding& binding, MakeFunction& op) {
   Type type = function_type(std::move(params), function.result_type, function.type_params);
   binding.var->type = type;  // the function may call itself
   infer_body(function, binding.location);
+  for (const Var& p : function.params)
+    for_each_symbol(unifier_.shallow(p->type), [&](const Symbol& s) { visible.insert(s.name); });
+  for_each_symbol(unifier_.shallow(function.result_type), [&](const Symbol& s) {
+    if (!visible.contains(s.name)) result_symbols_[binding.var->id].insert(s.name);
+  });
   const int scope = std::exchange(scope_, outer_scope);
   if (may_be_template && has_holes(function) && diagnostics_.error_count() == errors)
     add_template(binding.var, std::move(text), scope, kinds_.contains(&function));

@@ -7,10 +7,11 @@
 //   let %f_1 = fn (%x: Tensor[(k), float32]) { %x + %x };   // before the first call
 //   let %f_2 = fn (%x: Tensor[(5), float32]) { %x + %x };   // before the second one
 //
-// Contract: a symbol in the parameters of a local function is one of its own unless an enclosing function, or an
-// earlier operation there, has it. A call requires the lower bounds of these symbols that are not proved. In the
-// copies, symbols that the body defines have new names. A recursive call has the sizes of its function: one that is not
-// proved to have them is an error. Functions that are used as values stay, the others are removed.
+// Contract: a symbol in the types of a local function is one of its own unless an enclosing function, or an earlier
+// operation there, has it: a size of the parameters, or one that the body defines for the result. A call requires the
+// lower bounds of the former that are not proved. In the copies, other symbols that the body defines have new names. A
+// recursive call has the sizes of its function: one that is not proved to have them is an error. Functions that are used
+// as values stay, the others are removed.
 #include <algorithm>
 #include <set>
 
@@ -30,12 +31,11 @@ void add_symbols(const Type& type, Names& names) {
   if (type && !as<FunctionType>(type)) for_each_symbol(type, [&](const Symbol& s) { names.insert(s.name); });
 }
 
-// Whether the block makes functions whose parameters have symbols.
+// Whether the block makes functions whose types have symbols.
 bool makes_symbolic_functions(const Block& block) {
   return std::ranges::any_of(block.bindings, [](const Binding& b) {
     bool found = false;
-    if (const auto* made = std::get_if<MakeFunction>(&b.op))
-      for (const Var& p : made->function->params) for_each_symbol(p->type, [&](const Symbol&) { found = true; });
+    if (std::holds_alternative<MakeFunction>(b.op)) for_each_symbol(b.var->type, [&](const Symbol&) { found = true; });
     for_each_block(b.op, [&](const Block& inner) { found = found || makes_symbolic_functions(inner); });
     return found;
   });
@@ -99,11 +99,14 @@ class SizeInstantiator {
   void remove_unused(Block& b) {
     auto is_local = [&](const Binding& binding) { return locals_.contains(binding.var->id); };
     if (std::ranges::none_of(b.bindings, is_local)) return;
-    const Uses uses(b);
-    std::erase_if(b.bindings, [&](const Binding& binding) {
-      if (!is_local(binding)) return false;
-      return uses[binding.var] == Uses(std::get<MakeFunction>(binding.op).function->body)[binding.var];
-    });
+    Uses uses(b);
+    for (size_t k = b.bindings.size(); k-- > 0;) {  // users before what they use
+      if (!is_local(b.bindings[k])) continue;
+      const Binding binding = b.bindings[k];
+      if (uses[binding.var] != Uses(std::get<MakeFunction>(binding.op).function->body)[binding.var]) continue;
+      uses.add(binding.op, -1);
+      b.bindings.erase(b.bindings.begin() + static_cast<std::ptrdiff_t>(k));
+    }
   }
 
   void function(Function& f, Names visible) {
@@ -111,13 +114,14 @@ class SizeInstantiator {
     block(f.body, std::move(visible));
   }
 
-  // Notes a local function with symbols of its own.
+  // Notes a local function with symbols of its own, which its parameters name or its body defines for its result.
   void define(const Var& var, const Function& f, const Names& visible) {
     Names own;
-    for (const Var& p : f.params)
-      for_each_symbol(p->type, [&](const Symbol& s) {
-        if (!visible.contains(s.name)) own.insert(s.name);
-      });
+    auto add = [&](const Symbol& s) {
+      if (!visible.contains(s.name)) own.insert(s.name);
+    };
+    for (const Var& p : f.params) for_each_symbol(p->type, add);
+    if (f.result_type) for_each_symbol(f.result_type, add);
     if (!own.empty()) locals_.emplace(var->id, Local{f, std::move(own), visible});
   }
 
@@ -127,7 +131,7 @@ class SizeInstantiator {
     const auto found = callee ? locals_.find((*callee)->id) : locals_.end();
     if (found == locals_.end()) return;
     const Local local = found->second;
-    const std::map<std::string, Dim> sizes = sizes_of(local, call);
+    const std::map<std::string, Dim> sizes = sizes_of(local, call, b.var->type);
     require_lower_bounds(local, sizes, b.location, out);
     has_changed_ = true;
     const Var copy = module_.fresh((*callee)->name, nullptr);
@@ -144,9 +148,11 @@ class SizeInstantiator {
     call.callee = copy;
   }
 
-  // The sizes of the local function's own symbols at the call.
-  std::map<std::string, Dim> sizes_of(const Local& local, const Call& call) {
-    std::map<std::string, Dim> sizes = sizes_at_call(dim_pairs(module_, local.function, call.args));
+  // The sizes of the local function's own symbols at the call, whose result has the type `result`.
+  std::map<std::string, Dim> sizes_of(const Local& local, const Call& call, const Type& result) {
+    std::vector<DimPair> pairs = dim_pairs(module_, local.function, call.args);
+    add_dim_pairs(local.function.result_type, result, pairs);
+    std::map<std::string, Dim> sizes = sizes_at_call(pairs);
     std::erase_if(sizes, [&](const auto& entry) { return !local.own.contains(entry.first); });
     return sizes;
   }
@@ -172,7 +178,7 @@ class SizeInstantiator {
       const auto* call = std::get_if<Call>(&b.op);
       const auto* callee = call ? std::get_if<Var>(&call->callee) : nullptr;
       if (!callee || (*callee)->id != id) continue;
-      for (const auto& [name, size] : sizes_of(local, *call))
+      for (const auto& [name, size] : sizes_of(local, *call, local.function.result_type))
         if (!(size == Dim::symbol({name})) && diagnostics_)
           diagnostics_->error(DiagnosticId::dynamic_shape, b.location,
                               fmt::format("the recursive call changes the size {} to {}", name, size.str()), {},
