@@ -93,6 +93,7 @@ class SizeRequirer {
       if (const OperatorRef* ref = std::get_if<OperatorRef>(&call->callee)) require_positive_sizes(*ref->op, *call);
       if (const GlobalRef* callee = std::get_if<GlobalRef>(&call->callee))
         return require_all(distances_from_lower_bounds(module_, *callee, call->args));
+      if (std::holds_alternative<Var>(call->callee)) return;  // the body, which may define the sizes, requires them
     }
     if (std::holds_alternative<MatchCast>(binding.op)) return;
     std::vector<Atom> operands;

@@ -55,6 +55,18 @@ TEST_CASE("a local function has sizes of its own at each call") {
            // under another name
            "let %f = fn (%x: Tensor[(k), float32]) { concatenate((%x, %x)) };"
            "let %g = %f; (%g(%a), %f(%g(%b)))",
+           // sizes of the result that the body defines
+           "let %f = fn (%x: Tensor[(n), float32], %y: Tensor[(?), float32]) {"
+           "  let %found = argwhere(%y); let %p = prefix(%found.0, %found.1); concatenate((%p, %p)) };"
+           "(%f(%a, %a), %f(%a, %b), sum(%f(%a, %b * 0f)))",
+           "let %f = fn (%x: Tensor[(n), float32]) {"
+           "  let %found = argwhere(%x > 0f); take(%x, reshape(prefix(%found.0, %found.1), newshape=[-1])) };"
+           "let %g = fn (%x: Tensor[(n), float32]) { exp(%f(%x)) };"
+           "(%g(%a), sum(%g(%a * -1f)), sum(%f(%a + 1f)))",
+           // of functions that only call each other
+           "let %g = fn (%x: Tensor[(k), float32]) { %x + %x };"
+           "let %h = fn (%x: Tensor[(j), float32]) { %g(%x) };"
+           "%h(%a)",
            // a size that the body defines
            "let %f = fn (%x: Tensor[(k), float32]) { let %found = argwhere(%x); sum(prefix(%found.0, %found.1)) };"
            "(%f(%a), %f(%b), %f(%a * 0f))",
