@@ -142,6 +142,7 @@ void Lowerer::rename(Region& region, ValueId from, ValueId to) {
 Lowerer::Operand Lowerer::call_closure(const Binding& b, const relay::Call& x, const Closure& closure,
                                        const Environment& env, Region& region) {
   const relay::Function& f = *closure.function;
+  count_inlined(f, b.location);
   std::vector<Operand> args;
   for (const Atom& a : x.args) args.push_back(operand(a, env, b.location));
   std::map<std::string, Dim> sizes = std::exchange(state_.sizes, closure.sizes);

@@ -20,12 +20,8 @@ Lowerer::Operand Lowerer::call_global(const Binding& b, const relay::Call& x, co
                                       const Environment& env, Region& region) {
   const relay::Function& f = module_.functions.at(callee);
   if (!active_.insert(callee).second) unsupported(b.location, "recursion");
-  auto too_large = [&](const std::string& what, const std::string& help) {
-    diagnostics_.error(DiagnosticId::too_large, b.location, what, {}, help);
-    throw Unsupported();
-  };
   if (active_.size() > most_nested_calls)
-    too_large(fmt::format("functions call each other more than {} levels deep", most_nested_calls),
+    too_large(b.location, fmt::format("functions call each other more than {} levels deep", most_nested_calls),
               "call the functions in a list, not each from the one before");
   std::vector<Operand> args;
   for (size_t k = 0; k < x.args.size(); ++k) {
@@ -39,10 +35,7 @@ Lowerer::Operand Lowerer::call_global(const Binding& b, const relay::Call& x, co
       std::ranges::all_of(args, [&](const Operand& o) { return can_be_passed(o); })) {
     result = call_function(b, callee, args, std::move(sizes), region);
   } else {
-    inlined_ += static_cast<int64_t>(f.body.bindings.size());
-    if (inlined_ > most_inlined)
-      too_large(fmt::format("calls of functions expand to more than {} operations", most_inlined),
-                "call the functions with variables, so that a call need not be replaced by the function's operations");
+    count_inlined(f, b.location);
     Environment inner;
     for (size_t k = 0; k < args.size(); ++k) inner[f.params[k]->id] = args[k];
     std::swap(sizes, state_.sizes);
@@ -51,6 +44,19 @@ Lowerer::Operand Lowerer::call_global(const Binding& b, const relay::Call& x, co
   }
   active_.erase(callee);
   return result;
+}
+
+void Lowerer::too_large(const SourceLocation& location, const std::string& what, const std::string& help) {
+  diagnostics_.error(DiagnosticId::too_large, location, what, {}, help);
+  throw Unsupported();
+}
+
+void Lowerer::count_inlined(const relay::Function& f, const SourceLocation& location) {
+  inlined_ += static_cast<int64_t>(f.body.bindings.size());
+  if (inlined_ > most_inlined)
+    too_large(location, fmt::format("calls of functions expand to more than {} operations", most_inlined),
+              "call functions of the module with variables, so that a call need not be replaced by the function's "
+              "operations");
 }
 
 bool Lowerer::can_be_passed(const Operand& o) {

@@ -62,6 +62,8 @@ class Lowerer {
   };
 
   [[noreturn]] void unsupported(const SourceLocation&, const std::string& what);
+  [[noreturn]] void too_large(const SourceLocation&, const std::string& what, const std::string& help);
+  void count_inlined(const relay::Function&, const SourceLocation&);  // an error if there are too many operations
 
   // ---- values
   Operand new_input(const relay::Type&, const std::string& name);

@@ -44,11 +44,33 @@ std::optional<Dim> clamped(const Dim& bound, const Dim& extent, int64_t stride) 
   return max(min(from_end ? extent + bound : bound, last), first);
 }
 
+// The operand u of an extent max(u, 0); else the extent.
+Dim without_limit(const Dim& extent) {
+  const auto& terms = extent.terms();
+  const bool is_atom = terms.size() == 1 && terms[0].coefficient == 1 && terms[0].atoms.size() == 1;
+  if (!is_atom || terms[0].atoms[0]->kind != DimAtom::Kind::max) return extent;
+  const std::vector<Dim>& operands = terms[0].atoms[0]->args;
+  if (operands[0] == Dim(0)) return operands[1];
+  return operands[1] == Dim(0) ? operands[0] : extent;
+}
+
+// The length of a slice that leaves out `begin` elements at the begin of the axis and `end` at its end. Crops of crops
+// have lengths max(0, n - c), which do not grow.
+std::optional<Dim> cropped_length(const Dim& begin, const Dim& end, const Dim& extent) {
+  if (!begin.is_constant() || !end.is_constant() || extent.is_constant()) return std::nullopt;
+  const int64_t from = begin.value(), to = end.value();
+  if (from < 0 || from >= beyond_any_axis || (to >= 0 && to < beyond_any_axis) || to < -beyond_any_axis)
+    return std::nullopt;
+  return max(without_limit(extent) - Dim(from) + Dim(std::min(to, int64_t{0})), 0);
+}
+
 std::optional<Slice> slice_of(const Bounds& b, const Dim& extent) {
   if (!b.begin || !b.end || !b.stride || !b.stride->is_constant()) return std::nullopt;
   const int64_t stride = std::clamp(b.stride->value(), -tensor::max_elements, tensor::max_elements);
   auto from = clamped(*b.begin, extent, stride), to = clamped(*b.end, extent, stride);
   if (!from || !to) return std::nullopt;
+  if (stride == 1)
+    if (const auto count = cropped_length(*b.begin, *b.end, extent)) return Slice{*from, *count, stride};
   Dim distance = stride > 0 ? *to - *from : *from - *to;
   Dim step = stride > 0 ? Dim(stride) : Dim(0) - Dim(stride);
   return Slice{*from, max(floor_div(distance - Dim(1), step) + Dim(1), Dim(0)), stride};

@@ -10,11 +10,13 @@
 // Contract: a symbol in the types of a local function is one of its own unless an enclosing function, or an earlier
 // operation there, has it: a size of the parameters, or one that the body defines for the result. A call requires the
 // lower bounds of the former that are not proved. In the copies, other symbols that the body defines have new names. A
-// recursive call has the sizes of its function: one that is not proved to have them is an error. Functions that are used
-// as values stay, the others are removed.
+// recursive call has the sizes of its function: one that is not proved to have them is an error. Functions that are
+// used as values stay, the others are removed.
 #include <algorithm>
 #include <set>
+#include <utility>
 
+#include "relay/call_graph.h"
 #include "relay/passes/passes.h"
 #include "relay/passes/replace.h"
 #include "relay/passes/retype.h"
@@ -131,6 +133,7 @@ class SizeInstantiator {
     const auto found = callee ? locals_.find((*callee)->id) : locals_.end();
     if (found == locals_.end()) return;
     const Local local = found->second;
+    if (!may_copy(local.function, b.location)) return;
     const std::map<std::string, Dim> sizes = sizes_of(local, call, b.var->type);
     require_lower_bounds(local, sizes, b.location, out);
     has_changed_ = true;
@@ -146,6 +149,16 @@ class SizeInstantiator {
     function(f, local.visible);
     out.push_back({copy, MakeFunction{std::move(f)}, b.location});
     call.callee = copy;
+  }
+
+  // False after an error: the copies of functions that call each other twice grow exponentially.
+  bool may_copy(const Function& f, const SourceLocation& location) {
+    const int64_t before = std::exchange(copied_, copied_ + 1 + count_operations(f.body));
+    if (before <= most_copied && copied_ > most_copied && diagnostics_)
+      diagnostics_->error(DiagnosticId::too_large, location,
+                          fmt::format("copies of local functions have more than {} operations", most_copied), {},
+                          "define the functions in the module: def @...");
+    return copied_ <= most_copied;
   }
 
   // The sizes of the local function's own symbols at the call, whose result has the type `result`.
@@ -193,8 +206,11 @@ class SizeInstantiator {
 
   Module& module_;
   Diagnostics* diagnostics_;
+  static constexpr int64_t most_copied = int64_t{1} << 18;  // operations
+
   std::map<int, Local> locals_;  // by variable
   Replacements known_;           // other names of local functions
+  int64_t copied_ = 0;           // operations of the copies
   int next_size_ = 1;
   bool has_changed_ = false;
 };

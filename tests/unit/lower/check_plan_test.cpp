@@ -304,6 +304,23 @@ TEST_CASE("a loop whose first test fails has no iteration") {
   refuses(b.program, "extends beyond");
 }
 
+TEST_CASE("an arm that the condition excludes is not executed") {
+  ProgramBuilder b;
+  const ValueId in = b.input(4), out = b.output(4), beyond = b.view(in, 0, 8), t = b.temporary(8);
+  const tensor::Var n = tensor::make_var("n"), few = flag();
+  auto branch = std::make_shared<Branch>();
+  branch->condition = few;
+  branch->then_region.steps = {b.call({beyond}, {t}), b.call({in}, {out})};
+  branch->else_region.steps = {b.call({in}, {out})};
+  const Step count = Compute{n, tensor::Expr(7)}, test = Compute{few, tensor::Expr(n) < tensor::Expr(7)};
+  b.program.body.steps = {count, test, Step(branch)};
+  CHECK(check_storage(b.program, plan_storage(b.program)) == "");
+  std::swap(branch->then_region, branch->else_region);
+  refuses(b.program, "extends beyond");
+  b.program.body.steps = {Read{few, in}, Step(branch)};
+  refuses(b.program, "extends beyond");
+}
+
 TEST_CASE("a loop that writes all slices defines the value") {
   ProgramBuilder b;
   const ValueId in = b.input(4), out = b.output(12), t = b.temporary(12), slice = b.view(t, 0, 4), u = b.temporary(4);

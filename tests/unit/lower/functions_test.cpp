@@ -256,6 +256,13 @@ TEST_CASE("inlining a chain of functions that cannot be called is limited by an 
   CHECK(error_of(text).find("calls of functions expand to more than") != std::string::npos);
 }
 
+TEST_CASE("inlining a chain of local functions is limited by an error") {
+  std::string text = "def @main(%x: Tensor[(4), float32]) {\n  let %f0 = fn (%x: Tensor[(4), float32]) { tanh(%x) };\n";
+  for (int k = 1; k <= 20; ++k)
+    text += fmt::format("  let %f{0} = fn (%x: Tensor[(4), float32]) {{ %f{1}(%f{1}(%x)) }};\n", k, k - 1);
+  CHECK(error_of(text + "  %f20(%x)\n}").find("calls of functions expand to more than") != std::string::npos);
+}
+
 TEST_CASE("a local function has the sizes of the function that makes it, wherever it is called") {
   // @make is called with n = 6. @both is called with n = 6 and m = 3, and calls @apply, whose n is 3.
   const std::string local = R"(

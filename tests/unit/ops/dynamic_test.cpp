@@ -201,7 +201,11 @@ TEST_CASE("the size of a slice with symbolic bounds") {
   CHECK(slice(n + m, n, n + m) == "Tensor[(m), float32]");
   CHECK(slice(512, 0, n) == "Tensor[(min(n, 512)), float32]");
   CHECK(slice(n * 2, 0, INT64_MAX, 2) == "Tensor[(n), float32]");
-  CHECK(slice(unknown, 1, INT64_MAX) == "Tensor[(?1 - min(?1, 1)), float32]");
+  CHECK(slice(unknown, 1, INT64_MAX) == "Tensor[(max(0, ?1 - 1)), float32]");
+  CHECK(slice(unknown, 0, -1) == "Tensor[(max(0, ?1 - 1)), float32]");
+  CHECK(slice(unknown, 1, -2) == "Tensor[(max(0, ?1 - 3)), float32]");
+  CHECK(slice(max(unknown - 3, 0), 1, -2) == "Tensor[(max(0, ?1 - 6)), float32]");
+  CHECK(slice(max(unknown - 3, 1), 1, -2) == "Tensor[(max(0, max(?1 - 3, 1) - 3)), float32]");
   CHECK(slice(n, {}, INT64_MAX) == "Tensor[(?), float32]");
   CHECK(slice(n, n - 2, INT64_MAX) == "Tensor[(?), float32]");  // n - 2 may count from the end
 }

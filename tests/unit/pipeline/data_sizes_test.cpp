@@ -1,5 +1,6 @@
 // Data-dependent sizes and sizes computed from inputs, in all engines.
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include "engines.h"
 
@@ -423,4 +424,14 @@ TEST_CASE("a loop writes slices of a size that is computed before it") {
     %loop(0i64, %h, full(0f, shape=[4, 2 * ?1, 3]))
   })",
                 {{dtype::f32, {1, 3}}, {dtype::i64, {1}}});
+}
+
+TEST_CASE("a chain of crops along a symbolic axis") {
+  std::string text = "def @main(%x: Tensor[(n, t), float32]) {\n  let %y0 = %x;\n";
+  for (int k = 0; k < 8; ++k)
+    text += fmt::format(
+        "  let %y{} = nn.softmax(strided_slice(%y{}, begin=[1], end=[-1], axes=[1])"
+        " + strided_slice(%y{}, begin=[2], end=[9223372036854775807], axes=[1]), axis=0);\n",
+        k + 1, k, k);
+  for (int64_t t : {1, 16, 17, 40}) check_engines(text + "  %y8\n}", {{dtype::f32, {3, t}}});
 }
