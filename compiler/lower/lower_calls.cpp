@@ -1,7 +1,7 @@
 // Lowers calls of tensor functions: to views, to scalars of the program, or to calls of scheduled kernels.
 #include <algorithm>
 
-#include "lower/arm_conditions.h"
+#include "lower/compared_sizes.h"
 #include "lower/lowerer.h"
 #include "lower/memory_sizes.h"
 #include "relay/type_arguments.h"
@@ -65,13 +65,11 @@ Lowerer::Operand Lowerer::call_tensor(const Binding& b, TensorCall call, Region&
 // Gives the symbols of the function the bounds that steps before the call require. A stage whose requirements have
 // become steps may be computed by its readers.
 void Lowerer::bind_required_sizes(TensorCall& call, const std::vector<tensor::Requirement>& requirements) {
-  const ArmConditions conditions(tensor::symbols_of(call.function));
-  std::map<std::string, Symbol> symbols;
+  const ComparedSizes compared(tensor::symbols_of(call.function));
+  std::vector<Dim> natural;
   for (const tensor::Requirement& r : requirements)
-    for (const Dim& d : conditions.natural_where(r.condition, true)) narrow(d, symbols);
-  std::map<std::string, Dim> sizes;
-  for (const auto& [name, symbol] : symbols) sizes.emplace(name, Dim::symbol(symbol));
-  call.function = tensor::bind_sizes(call.function, sizes);
+    std::ranges::move(compared.natural_where(r.condition, true), std::back_inserter(natural));
+  call.function = tensor::bind_sizes(call.function, narrowed_symbols(natural));
   tensor::inline_stages(call.function);
   call.key = tensor::print(call.function);
 }
@@ -94,7 +92,7 @@ Lowerer::TensorCall Lowerer::tensor_call(const Binding& b, const relay::CallTens
   for (auto& [name, size] : sizes) size = size.substitute(state_.sizes);
   sizes.insert(state_.sizes.begin(), state_.sizes.end());
   const std::vector<Symbol> symbols = tensor::symbols_of(call.function);
-  std::erase_if(sizes, [&](const auto& entry) {
+  std::erase_if(sizes, [&](const auto& entry) {  // of other functions, or the symbol itself with its bounds
     const auto own = std::ranges::find(symbols, entry.first, &Symbol::name);
     return own == symbols.end() || (entry.second == Dim::symbol(*own) && entry.second.symbols()[0].high == own->high);
   });
@@ -288,20 +286,19 @@ ValueId Lowerer::slice_of(ValueId source, const std::string& name, const tensor:
 
 Lowerer::Operand Lowerer::call_kernel(const Binding& b, const TensorCall& call, Region& region, ValueId stored) {
   const Scheduled& s = scheduled(call);
+  const std::map<std::string, Dim> sizes = sizes_of_kernel(s, call);
   Invoke invoke{.kernel = s.kernel,
                 .operands = {},
                 .scalars = call.scalars,
                 .in_place = {},
                 .node = b.location.node.empty() ? b.var->name : b.location.node,
-                .macs = 0,
+                .macs = s.macs.substitute(sizes),
                 .request = s.request};
   const tensor::Kernel& kernel = program_.kernels[static_cast<size_t>(s.kernel)].variants[0];
   if (s.is_serpentine) {
     invoke.scalars.push_back(tensor::Expr(state_.direction.backward));
     state_.direction.is_used = true;
   }
-  const std::map<std::string, Dim> sizes = sizes_of_kernel(s, call);
-  invoke.macs = s.macs.substitute(sizes);
   for (size_t k = invoke.scalars.size(); k < kernel.scalars.size(); ++k)  // the kernel's symbols
     invoke.scalars.emplace_back(Dim::symbol({kernel.scalars[k]->name}).substitute(sizes));
   const size_t arguments = call.operands.size();
@@ -424,7 +421,7 @@ const Lowerer::Scheduled& Lowerer::scheduled(const TensorCall& call) {
   if (auto it = scheduled_.find(key); it != scheduled_.end()) return it->second;
   std::vector<Symbol> symbols = tensor::symbols_of(f);
   const std::string structure = symbols.empty() ? "" : text_without_names(f, symbols) + storage;
-  if (auto it = scheduled_.find(structure); it != scheduled_.end() && !symbols.empty())
+  if (auto it = scheduled_.find(structure); it != scheduled_.end())
     return scheduled_.emplace(key, it->second).first->second;
 
   uint64_t hash = configure_ ? tensor::hash_of(request) : 0;

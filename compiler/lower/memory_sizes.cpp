@@ -4,7 +4,7 @@
 #include <functional>
 #include <utility>
 
-#include "lower/arm_conditions.h"
+#include "lower/compared_sizes.h"
 #include "lower/size_conditions.h"
 #include "lower/walk.h"
 
@@ -55,7 +55,7 @@ class ChecksBeforeSteps {
                     std::vector<ChecksBeforeAll>& calls)
       : function_(function),
         wanted_(wanted),
-        arms_(entry_symbols(program)),
+        compared_(entry_symbols(program)),
         uses_(function.values.size()),
         calls_(calls) {}
 
@@ -86,7 +86,7 @@ class ChecksBeforeSteps {
         visit((*loop)->test);  // at least once, and before the body
         checked_within((*loop)->body, {});
       } else {
-        if (const auto* compute = std::get_if<Compute>(&step)) arms_.define(*compute);
+        if (const auto* compute = std::get_if<Compute>(&step)) compared_.define(*compute);
         if (const auto* call = std::get_if<Call>(&step)) calls_[static_cast<size_t>(call->function)].add_step(checked_);
         for_each_value(step, [&](ValueId v) { use(v); });
       }
@@ -95,7 +95,7 @@ class ChecksBeforeSteps {
 
   // Sizes that the program does not check before the arm, because it does not take the arm where they are negative.
   Dims sizes_in_arm(const Branch& branch, bool condition) const {
-    return arms_.natural_where(branch.condition, condition);
+    return compared_.natural_where(branch.condition, condition);
   }
 
   // The checks at the end of the region, some of which may not be made. `at_begin`: further ones before its steps.
@@ -114,7 +114,7 @@ class ChecksBeforeSteps {
 
   const Function& function_;
   const std::function<bool(const Dim&)>& wanted_;
-  ArmConditions arms_;
+  ComparedSizes compared_;
   Dims checked_;  // before the current step
   std::vector<ChecksBeforeAll> uses_;
   std::vector<ChecksBeforeAll>& calls_;
@@ -149,13 +149,8 @@ void remove_implied(Dims& checks) {
 std::optional<int64_t> MemorySize::upper_bound() const {
   if (std::ranges::any_of(checks, [](const Dim& d) { return provably_lt(d, 0); })) return 0;
   auto bound = bytes.upper_bound();
-  if (bound && !checks.empty()) {  // bounds of the caller, which may be lower where the checks succeed
-    std::map<std::string, Symbol> symbols;
-    for (const Dim& d : checks) narrow(d, symbols);
-    std::map<std::string, Dim> narrowed;
-    for (const auto& [name, symbol] : symbols) narrowed.emplace(name, Dim::symbol(symbol));
-    bound = std::min(*bound, bytes.substitute(narrowed).upper_bound().value_or(*bound));
-  }
+  if (bound)  // by the caller's bounds; it may be lower where the checks succeed
+    bound = std::min(*bound, bytes.substitute(narrowed_symbols(checks)).upper_bound().value_or(*bound));
   return bound ? std::optional(std::max<int64_t>(*bound, 0)) : std::nullopt;
 }
 

@@ -251,8 +251,7 @@ Type Inference::call_function(const Type& callee, Call& call, Callee kind, const
     for (const auto& [name, s] : symbols)
       if (auto size = sizes.find(name); size != sizes.end()) sizes.emplace(s.name, size->second);
   const Var* local = std::get_if<Var>(&call.callee);
-  const bool is_repeated = local && shared_.contains((*local)->id);  // each call defines the sizes anew
-  const auto defined = is_repeated ? result_symbols_.find((*local)->id) : result_symbols_.end();
+  const auto defined = local ? result_symbols_.find((*local)->id) : result_symbols_.end();
   auto existential = [&](const std::string& s) {
     return s == "?" || (defined != result_symbols_.end() && defined->second.contains(s)) ||
            (!sizes.contains(s) && (is_of_callee(s) || (is_instance && !symbols_.contains(s))));

@@ -112,7 +112,8 @@ Type Inference::infer(Binding& binding, MakeFunction& op) {
   const size_t errors = diagnostics_.error_count();
   const int outer_scope = scope_;
   if (may_be_template) scope_ = scopes_.open(scope_);
-  std::set<std::string> visible = symbols_;
+  const bool is_repeated = shared_.contains(binding.var->id);
+  std::set<std::string> visible = is_repeated ? symbols_ : std::set<std::string>();
   declare(function, true);
   std::vector<Type> params;
   for (const Var& p : function.params) {
@@ -125,7 +126,7 @@ Type Inference::infer(Binding& binding, MakeFunction& op) {
   for (const Var& p : function.params)
     for_each_symbol(unifier_.shallow(p->type), [&](const Symbol& s) { visible.insert(s.name); });
   for_each_symbol(unifier_.shallow(function.result_type), [&](const Symbol& s) {
-    if (!visible.contains(s.name)) result_symbols_[binding.var->id].insert(s.name);
+    if (is_repeated && !visible.contains(s.name)) result_symbols_[binding.var->id].insert(s.name);
   });
   const int scope = std::exchange(scope_, outer_scope);
   if (may_be_template && has_holes(function) && diagnostics_.error_count() == errors)

@@ -167,8 +167,10 @@ class Inference {
   std::set<std::string> symbols_;            // dimension symbols introduced so far in the current global function
   std::set<std::string> closure_symbols_;    // symbols that parameters of local functions introduce
   int next_symbol_ = 1;
-  std::map<int, GlobalRef> globals_;                     // the functions that variables name
-  std::map<int, std::set<std::string>> result_symbols_;  // that the bodies of local functions define, by variable
+  std::map<int, GlobalRef> globals_;  // the functions that variables name
+  // Symbols in the results of local functions that their bodies define, so that each call has new ones; by variable of
+  // the functions that are used repeatedly.
+  std::map<int, std::set<std::string>> result_symbols_;
 
   std::map<std::string, Function> texts_;  // of global functions that may be templates, before inference
   std::map<const Function*, std::vector<std::pair<TypeVariable, Type>>> kinds_;  // holes of shapes and element types

@@ -86,9 +86,12 @@ std::vector<Dim> distances_from_lower_bounds(const Module& module, const GlobalR
                                              const std::vector<Atom>& args) {
   const auto f = module.functions.find(callee.name);
   if (f == module.functions.end()) return {};
-  const std::map<std::string, Dim> values = sizes_at_call(dim_pairs(module, f->second, args));
+  return distances_from_lower_bounds(f->second, sizes_at_call(dim_pairs(module, f->second, args)));
+}
+
+std::vector<Dim> distances_from_lower_bounds(const Function& callee, const std::map<std::string, Dim>& values) {
   std::map<std::string, Dim> found;
-  for (const Var& p : f->second.params)
+  for (const Var& p : callee.params)
     for_each_symbol(p->type, [&](const Symbol& s) {
       const auto value = values.find(s.name);
       if (value != values.end() && !provably_le(s.low, value->second))

@@ -32,6 +32,7 @@ std::map<std::string, Dim> sizes_at_call(const std::vector<DimPair>&);
 // The distances of the values of the callee's symbols from their lower bounds, those that are not proved to be at least
 // 0. The simplifications of the callee's body rely on the bounds, so that the caller has to require them.
 std::vector<Dim> distances_from_lower_bounds(const Module&, const GlobalRef& callee, const std::vector<Atom>& args);
+std::vector<Dim> distances_from_lower_bounds(const Function& callee, const std::map<std::string, Dim>& values);
 
 // The type with the given sizes in place of symbols.
 Type substitute(const Type&, const std::map<std::string, Dim>& sizes);

@@ -53,6 +53,15 @@ void for_each_dim(const Block& block, const std::function<void(const Dim&)>& vis
   }
 }
 
+int unused_symbol_number(Module& module) {
+  int next = 1;
+  for (auto& [name, f] : module.functions)
+    for_each_type(f, [&](Type& type) {
+      for_each_symbol(type, [&](const Symbol& s) { next = std::max(next, 1 + number_of(s)); });
+    });
+  return next;
+}
+
 void for_each_defined_symbol(const Block& block, const std::function<void(const Symbol&)>& visit) {
   for (const Binding& b : block.bindings) {
     if (const DefineSizes* sizes = std::get_if<DefineSizes>(&b.op)) std::ranges::for_each(sizes->symbols, visit);

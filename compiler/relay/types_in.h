@@ -18,6 +18,9 @@ void for_each_type(Block&, const std::function<void(Type&)>& visit);
 // and required sizes.
 void for_each_dim(const Block&, const std::function<void(const Dim&)>& visit);
 
+// The least k for which no type in the module has a symbol "?k" or one of a larger number.
+int unused_symbol_number(Module&);
+
 // Calls `visit` for every symbol that define_sizes defines in the block, nested functions included.
 void for_each_defined_symbol(const Block&, const std::function<void(const Symbol&)>& visit);
 

@@ -28,7 +28,8 @@ struct OutputFile {
 // false, with a diagnostic, and the temporary files are removed; but if a device or pipe fails, the files are written.
 bool write_files(const std::vector<OutputFile>& files, Diagnostics&);
 
-// Whether each path can be written and no two name one file; otherwise false, with a diagnostic. Called before long work.
+// Whether each path can be written and no two name one file; otherwise false, with a diagnostic. Called before long
+// work.
 bool can_write(const std::vector<std::string>& paths, Diagnostics&);
 
 // Whether no output is one of the inputs; reports each output that is.

@@ -166,8 +166,8 @@ struct Machine {
   // Least number of elements of a result for each entry of a table (schedules/position_tables.h). An estimate: an entry
   // costs a store and a load more than the expression itself.
   int64_t min_table_uses = 8;
-  // Longest rows that are repeated in groups of several vectors, as many as a row has elements. Each vector of a group has
-  // a register of its own.
+  // Longest rows that are repeated in groups of several vectors, as many as a row has elements. Each vector of a group
+  // has a register of its own.
   int64_t max_unrolled_period = 16;
   // Most rows and columns of a tile of 32-bit elements that is transposed in registers: 16 registers hold the tile and
   // the exchanged rows.

@@ -277,7 +277,7 @@ done
 (ulimit -f 8; "$dlcc" "$model" -o interrupted/m.o 2> err.txt) && fail "a file exceeds the limit of its size"
 grep -q 'File too large' err.txt && [ -z "$(ls -A interrupted)" ] || fail "files were left beyond the limit of their size"
 rmdir interrupted
-if memory=$(mktemp -d /dev/shm/dlcc-test-XXXXXX 2> err.txt); then
+if memory=$(mktemp -d --tmpdir=/dev/shm 2> err.txt); then
   expect_status 0 "$model" -o "$memory/m.o" --prefix=m
   cmp "$memory/m.o" m.o && [ -e "$memory/m.h" ] || fail "a file in /dev/shm is taken for a device"
   rm -r "$memory"

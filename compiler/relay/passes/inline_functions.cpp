@@ -36,13 +36,9 @@ void count_calls(const Block& block, std::map<int, int>& calls) {
 
 class Inliner {
  public:
-  explicit Inliner(Module& module) : module_(module) {
-    for (auto& [name, f] : module.functions) {
+  explicit Inliner(Module& module) : module_(module), next_size_(unused_symbol_number(module)) {
+    for (const auto& [name, f] : module.functions)
       for (const std::string& callee : globals_in(f.body)) ++references_[callee];
-      for_each_type(f, [&](Type& type) {
-        for_each_symbol(type, [&](const Symbol& s) { next_size_ = std::max(next_size_, 1 + number_of(s)); });
-      });
-    }
   }
 
   bool has_changed() const { return has_changed_; }
@@ -144,7 +140,7 @@ class Inliner {
   Uses uses_;                                // in the current function
   std::map<int, int> calls_;
   Replacements known_;
-  int next_size_ = 1;
+  int next_size_;
   bool has_changed_ = false;
 };
 

@@ -27,6 +27,8 @@ namespace dlcc::relay {
 
 namespace {
 
+constexpr int64_t most_copied = int64_t{1} << 18;  // operations of all copies
+
 using Names = std::set<std::string>;
 
 void add_symbols(const Type& type, Names& names) {
@@ -45,12 +47,8 @@ bool makes_symbolic_functions(const Block& block) {
 
 class SizeInstantiator {
  public:
-  SizeInstantiator(Module& module, Diagnostics* diagnostics) : module_(module), diagnostics_(diagnostics) {
-    for (auto& [name, f] : module.functions)
-      for_each_type(f, [&](Type& type) {
-        for_each_symbol(type, [&](const Symbol& s) { next_size_ = std::max(next_size_, 1 + number_of(s)); });
-      });
-  }
+  SizeInstantiator(Module& module, Diagnostics* diagnostics)
+      : module_(module), diagnostics_(diagnostics), next_size_(unused_symbol_number(module)) {}
 
   bool has_changed() const { return has_changed_; }
 
@@ -99,11 +97,11 @@ class SizeInstantiator {
 
   // Removes the local functions to which only themselves refer.
   void remove_unused(Block& b) {
-    auto is_local = [&](const Binding& binding) { return locals_.contains(binding.var->id); };
-    if (std::ranges::none_of(b.bindings, is_local)) return;
+    auto is_noted = [&](const Binding& binding) { return locals_.contains(binding.var->id); };
+    if (std::ranges::none_of(b.bindings, is_noted)) return;
     Uses uses(b);
     for (size_t k = b.bindings.size(); k-- > 0;) {  // users before what they use
-      if (!is_local(b.bindings[k])) continue;
+      if (!is_noted(b.bindings[k])) continue;
       const Binding binding = b.bindings[k];
       if (uses[binding.var] != Uses(std::get<MakeFunction>(binding.op).function->body)[binding.var]) continue;
       uses.add(binding.op, -1);
@@ -135,7 +133,8 @@ class SizeInstantiator {
     const Local local = found->second;
     if (!may_copy(local.function, b.location)) return;
     const std::map<std::string, Dim> sizes = sizes_of(local, call, b.var->type);
-    require_lower_bounds(local, sizes, b.location, out);
+    if (auto distances = distances_from_lower_bounds(local.function, sizes); !distances.empty())
+      out.push_back({module_.fresh("sizes", tuple_type({})), RequireSizes{std::move(distances)}, b.location});
     has_changed_ = true;
     const Var copy = module_.fresh((*callee)->name, nullptr);
     check_recursion(local, local.function.body, (*callee)->id);
@@ -170,21 +169,6 @@ class SizeInstantiator {
     return sizes;
   }
 
-  void require_lower_bounds(const Local& local, const std::map<std::string, Dim>& sizes, const SourceLocation& location,
-                            std::vector<Binding>& out) {
-    std::map<std::string, Dim> distances;
-    for (const Var& p : local.function.params)
-      for_each_symbol(p->type, [&](const Symbol& s) {
-        const auto size = sizes.find(s.name);
-        if (size != sizes.end() && !provably_le(s.low, size->second))
-          distances.emplace(s.name, size->second - Dim(s.low));
-      });
-    if (distances.empty()) return;
-    RequireSizes required;
-    for (auto& [name, distance] : distances) required.sizes.push_back(std::move(distance));
-    out.push_back({module_.fresh("sizes", tuple_type({})), std::move(required), location});
-  }
-
   void check_recursion(const Local& local, const Block& body, int id) {
     for (const Binding& b : body.bindings) {
       for_each_block(b.op, [&](const Block& inner) { check_recursion(local, inner, id); });
@@ -206,12 +190,10 @@ class SizeInstantiator {
 
   Module& module_;
   Diagnostics* diagnostics_;
-  static constexpr int64_t most_copied = int64_t{1} << 18;  // operations
-
   std::map<int, Local> locals_;  // by variable
   Replacements known_;           // other names of local functions
   int64_t copied_ = 0;           // operations of the copies
-  int next_size_ = 1;
+  int next_size_;
   bool has_changed_ = false;
 };
 

@@ -94,13 +94,13 @@ class InstanceNames {
 
 class Monomorphizer {
  public:
-  Monomorphizer(Module& module, Diagnostics& diagnostics) : module_(module), diagnostics_(diagnostics) {
+  Monomorphizer(Module& module, Diagnostics& diagnostics)
+      : module_(module), diagnostics_(diagnostics), next_size_(unused_symbol_number(module)) {
     for (const auto& [name, f] : module.functions) function_names_.take(name);
     for (const auto& [name, def] : module.data_types) {
       type_names_.take(name);
       for (const ConstructorDef& c : def.constructors) constructor_names_.take(c.name);
     }
-    next_size_ = 1 + largest_number_of_symbols();
     for (auto& [name, f] : module.functions)
       for_each_type(f, [&](Type& type) { erases_numbers_ |= has_symbolic_data(type); });
   }
@@ -134,15 +134,6 @@ class Monomorphizer {
     std::string name;
     std::map<std::string, std::string> constructors;
   };
-
-  int largest_number_of_symbols() {
-    int largest = 0;
-    for (auto& [name, f] : module_.functions)
-      for_each_type(f, [&](Type& type) {
-        for_each_symbol(type, [&](const Symbol& s) { largest = std::max(largest, number_of(s)); });
-      });
-    return largest;
-  }
 
   void refuse(DiagnosticId id, const SourceLocation& location, std::string message, std::string help) {
     if (!diagnostics_.has_errors()) diagnostics_.error(id, location, std::move(message), {}, std::move(help));
@@ -446,7 +437,7 @@ class Monomorphizer {
   std::map<std::string, std::map<std::string, DataInstance>> data_instances_;
   std::map<int, LocalFunction> local_functions_;  // by variable
   InstanceNames function_names_, type_names_, constructor_names_;
-  int next_size_ = 1;
+  int next_size_;
   bool erases_numbers_ = false;
   SourceLocation location_;
 };

@@ -12,8 +12,9 @@
 // Where an iteration appends one row, `concatenate((%x, %row))`, it writes the row into the buffer, which a loop does
 // in place, and the longer value is a part of the buffer:
 //
-//       let %next_buffer: Tensor[(10, 4), float32] = dynamic_update_slice(%buffer, reshape(%row, newshape=[4]),
-//       %length); let %next: Tensor[(?1 + 1, 4), float32] = prefix(%next_buffer, length=[?1 + 1]);
+//       let %slice: Tensor[(4), float32] = reshape(%row, newshape=[4]);
+//       let %next_buffer: Tensor[(10, 4), float32] = dynamic_update_slice(%buffer, %slice, %length);
+//       let %next: Tensor[(?1 + 1, 4), float32] = prefix(%next_buffer, length=[?1 + 1]);
 //
 // A size counts as changing if the sizes before and after an iteration are different expressions, unless the model
 // declares them to be equal: then they are required to be. The largest size follows from the bounds of the operators in

@@ -1,8 +1,8 @@
 // The memory that values take at sizes at which steps use them, and at others.
 #include <doctest/doctest.h>
 
-#include "lower/arm_conditions.h"
 #include "lower/check_plan.h"
+#include "lower/compared_sizes.h"
 #include "lower/instantiate.h"
 #include "lower/memory_sizes.h"
 #include "lower/plan.h"
@@ -144,7 +144,7 @@ TEST_CASE("conditions of branches on sizes") {
   const Dim size_n = Dim::symbol(n), size_m = Dim::symbol(m);
   const tensor::Expr expr_n(size_n), expr_m(size_m);
   auto where = [](const tensor::Expr& condition, bool value) {
-    return ArmConditions({n, m}).natural_where(condition, value);
+    return ComparedSizes({n, m}).natural_where(condition, value);
   };
   using Dims = std::vector<Dim>;
   struct Comparison {
@@ -179,7 +179,7 @@ TEST_CASE("conditions of branches on sizes") {
     CHECK(where(tensor::Expr(1000) * expr_n < tensor::Expr(50), true).size() == 1);
   }
   SUBCASE("by scalars") {
-    ArmConditions conditions({n});
+    ComparedSizes conditions({n});
     const tensor::Var twice = tensor::make_var("twice"), is_few = tensor::make_var("few", dtype::boolean);
     conditions.define({twice, expr_n * tensor::Expr(2)});
     conditions.define({is_few, tensor::Expr(twice) <= tensor::Expr(9)});

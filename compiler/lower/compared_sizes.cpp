@@ -1,4 +1,4 @@
-#include "lower/arm_conditions.h"
+#include "lower/compared_sizes.h"
 
 #include <algorithm>
 #include <set>
@@ -12,7 +12,7 @@ namespace dlcc::lower {
 using tensor::BinaryOp;
 using tensor::Expr;
 
-void ArmConditions::define(const Compute& step) {
+void ComparedSizes::define(const Compute& step) {
   if (step.result->type == dtype::boolean)
     conditions_.emplace(step.result, step.value);
   else if (auto d = size(step.value))
@@ -20,7 +20,7 @@ void ArmConditions::define(const Compute& step) {
 }
 
 // The expression as a dim over the symbols; empty if it depends on other scalars or if a part of it may wrap.
-std::optional<Dim> ArmConditions::size(const Expr& e) const {
+std::optional<Dim> ComparedSizes::size(const Expr& e) const {
   auto of_var = [&](const tensor::Var& v) -> std::optional<Dim> {
     if (auto defined = sizes_.find(v); defined != sizes_.end()) return defined->second;
     auto symbol = std::ranges::find_if(symbols_, [&](const Symbol& s) { return scalar_of(s) == v; });
@@ -34,7 +34,7 @@ std::optional<Dim> ArmConditions::size(const Expr& e) const {
   return wraps ? std::nullopt : tensor::dim_of(e, of_var);
 }
 
-void ArmConditions::add_compared(const tensor::Binary& comparison, bool value, std::vector<Dim>& natural) const {
+void ComparedSizes::add_compared(const tensor::Binary& comparison, bool value, std::vector<Dim>& natural) const {
   const auto a = size(comparison.a), b = a ? size(comparison.b) : std::nullopt;
   if (!b) return;
   const Dim a_minus_b = *a - *b, b_minus_a = *b - *a;
@@ -56,7 +56,7 @@ void ArmConditions::add_compared(const tensor::Binary& comparison, bool value, s
   }
 }
 
-std::vector<Dim> ArmConditions::natural_where(const Expr& condition, bool value) const {
+std::vector<Dim> ComparedSizes::natural_where(const Expr& condition, bool value) const {
   std::vector<Dim> natural;
   std::vector<std::pair<Expr, bool>> known = {{condition, value}};
   std::set<std::pair<const tensor::ExprNode*, bool>> visited;
@@ -79,14 +79,20 @@ std::vector<Dim> ArmConditions::natural_where(const Expr& condition, bool value)
   return natural;
 }
 
-void narrow(const Dim& natural, std::map<std::string, Symbol>& symbols) {
-  const std::vector<Symbol> free = natural.symbols();
-  if (free.size() != 1) return;
-  Symbol& symbol = symbols.try_emplace(free[0].name, free[0]).first->second;
-  const auto high = (natural + Dim::symbol(symbol)).constant();  // of high - n
-  const auto low = (Dim::symbol(symbol) - natural).constant();   // of n - low
-  if (high) symbol.high = std::max(symbol.low, std::min(symbol.high, *high));
-  if (low) symbol.low = std::min(symbol.high, std::max(symbol.low, *low));
+std::map<std::string, Dim> narrowed_symbols(const std::vector<Dim>& natural) {
+  std::map<std::string, Symbol> symbols;
+  for (const Dim& d : natural) {
+    const std::vector<Symbol> free = d.symbols();
+    if (free.size() != 1) continue;
+    Symbol& symbol = symbols.try_emplace(free[0].name, free[0]).first->second;
+    const auto high = (d + Dim::symbol(symbol)).constant();  // of high - n
+    const auto low = (Dim::symbol(symbol) - d).constant();   // of n - low
+    if (high) symbol.high = std::max(symbol.low, std::min(symbol.high, *high));
+    if (low) symbol.low = std::min(symbol.high, std::max(symbol.low, *low));
+  }
+  std::map<std::string, Dim> narrowed;
+  for (const auto& [name, symbol] : symbols) narrowed.emplace(name, Dim::symbol(symbol));
+  return narrowed;
 }
 
 }  // namespace dlcc::lower

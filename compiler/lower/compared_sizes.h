@@ -1,5 +1,5 @@
-// The sizes that the condition of a branch keeps from being negative in its arms: n < 50 keeps 49 - n so in the first
-// arm, and n - 50 in the second.
+// The sizes that are not negative where a condition holds, of a branch or a requirement: 49 - n where n < 50, and n -
+// 50 where not.
 #pragma once
 
 #include <map>
@@ -10,10 +10,10 @@
 
 namespace dlcc::lower {
 
-class ArmConditions {
+class ComparedSizes {
  public:
   // `symbols`: the sizes that are known before the run.
-  explicit ArmConditions(std::vector<Symbol> symbols) : symbols_(std::move(symbols)) {}
+  explicit ComparedSizes(std::vector<Symbol> symbols) : symbols_(std::move(symbols)) {}
 
   // Scalars must be defined before they are used in conditions.
   void define(const Compute&);
@@ -31,8 +31,7 @@ class ArmConditions {
   std::map<tensor::Var, tensor::Expr> conditions_;  // scalars of type bool
 };
 
-// Narrows the bounds of the symbol of a size such as 49 - n to the values at which the size is not negative.
-// `symbols`: those with narrowed bounds, by name.
-void narrow(const Dim& natural, std::map<std::string, Symbol>& symbols);
+// Symbols with the bounds that they have where these sizes are not negative, by name: n is at most 49 where 49 - n is.
+std::map<std::string, Dim> narrowed_symbols(const std::vector<Dim>& natural);
 
 }  // namespace dlcc::lower
