@@ -22,27 +22,6 @@ bool at_least(const Dim& d, int64_t bound) {
   return low && *low >= bound;
 }
 
-// whole * b + rest, where no term of `rest` is a multiple of the monomial `b`. With a constant `b`, the constant term
-// of `rest` is in [0, b).
-struct Split {
-  Terms whole, rest;
-};
-
-Split split_multiples(const Dim& a, const Term& b) {
-  Split s;
-  for (const Term& t : a.terms()) {
-    if (auto quotient = exact_quotient(t, b)) {
-      s.whole.push_back(std::move(*quotient));
-    } else if (t.atoms.empty() && b.atoms.empty()) {
-      s.whole.push_back({{}, floor_quotient(t.coefficient, b.coefficient)});
-      s.rest.push_back({{}, floor_remainder(t.coefficient, b.coefficient)});
-    } else {
-      s.rest.push_back(t);
-    }
-  }
-  return s;
-}
-
 // The greatest monomial with positive factors that divides all terms of `a` and of `b`; neither is empty.
 Term content(const Terms& a, const Terms& b) {
   Term common = b[0];

@@ -4,6 +4,7 @@
 
 #include "shape/dim_bounds.h"
 #include "shape/match_sizes.h"
+#include "shape/monomials.h"
 #include "support/integers.h"
 
 namespace dlcc {
@@ -76,5 +77,29 @@ bool Facts::provably_le(const Dim& a, const Dim& b) const {
 }
 
 std::optional<int64_t> Facts::lower_bound(const Dim& d) const { return dlcc::lower_bound(apply(d), nonnegative_); }
+
+// With b = g * c and a = b * whole + g * part + rest, where 0 <= rest < g, the quotient is whole + part / c.
+std::optional<Facts::Division> Facts::divide(const Dim& dividend, const Dim& divisor) const {
+  const Dim a = apply(dividend), b = apply(divisor);
+  if (a.is_overflow() || b.terms().size() != 1 || !provably_le(1, b)) return std::nullopt;
+  const Dim::Term& monomial = b.terms()[0];
+  Split s = split_multiples(a, monomial);
+  const Dim whole = Dim::sum_of(std::move(s.whole)), remainder = Dim::sum_of(s.rest);
+  if (whole.is_overflow() || remainder.is_overflow()) return std::nullopt;
+  if (provably_le(0, remainder) && provably_lt(remainder, b)) return Division{whole, remainder};
+  for (const Dim::Term& t : s.rest) {
+    const Dim::Term common = greatest_common_divisor(t, monomial);
+    const Dim g = Dim::sum_of({common});
+    if (g == Dim(1) || g == b || !provably_le(1, g)) continue;
+    Split by_g = split_multiples(remainder, common);
+    const Dim part = Dim::sum_of(std::move(by_g.whole)), rest = Dim::sum_of(std::move(by_g.rest));
+    if (!provably_le(0, rest) || !provably_lt(rest, g)) continue;
+    const Dim c = Dim::sum_of({*exact_quotient(monomial, common)});
+    const Division inner = divide(part, c).value_or(Division{floor_div(part, c), floor_mod(part, c)});
+    return Division{whole + inner.quotient, g * inner.remainder + rest};
+  }
+  if (whole == Dim(0)) return std::nullopt;
+  return Division{whole + floor_div(remainder, b), floor_mod(remainder, b)};
+}
 
 }  // namespace dlcc

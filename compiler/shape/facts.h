@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,13 @@ class Facts {
   bool provably_le(const Dim& a, const Dim& b) const;
   std::optional<int64_t> lower_bound(const Dim&) const;  // empty if none is known
   bool provably_lt(const Dim& a, const Dim& b) const { return provably_le(a + Dim(1), b); }
+
+  struct Division {
+    Dim quotient, remainder;
+  };
+  // The quotient and the remainder of a / b for b >= 1, without the terms of `a` that are multiples of `b`: those of
+  // (i + w * j) / w are j and i if 0 <= i < w. Empty if that does not simplify the division.
+  std::optional<Division> divide(const Dim& a, const Dim& b) const;
 
  private:
   void replace(const Symbol&, const Dim& by);

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "shape/dim.h"
+#include "support/integers.h"
 
 namespace dlcc {
 
@@ -26,6 +27,27 @@ inline std::optional<Dim::Term> exact_quotient(const Dim::Term& a, const Dim::Te
   auto atoms = atoms_without(a.atoms, b.atoms);
   if (!atoms) return std::nullopt;
   return Dim::Term{std::move(*atoms), a.coefficient / b.coefficient};
+}
+
+// whole * b + rest, where no term of `rest` is a multiple of the monomial `b`. With a constant `b`, the constant term
+// of `rest` is in [0, b).
+struct Split {
+  std::vector<Dim::Term> whole, rest;
+};
+
+inline Split split_multiples(const Dim& a, const Dim::Term& b) {
+  Split s;
+  for (const Dim::Term& t : a.terms()) {
+    if (auto quotient = exact_quotient(t, b)) {
+      s.whole.push_back(std::move(*quotient));
+    } else if (t.atoms.empty() && b.atoms.empty()) {
+      s.whole.push_back({{}, floor_quotient(t.coefficient, b.coefficient)});
+      s.rest.push_back({{}, floor_remainder(t.coefficient, b.coefficient)});
+    } else {
+      s.rest.push_back(t);
+    }
+  }
+  return s;
 }
 
 // The greatest monomial that divides both; its coefficient is positive.

@@ -7,6 +7,7 @@
 
 #include "tensor/analysis.h"
 #include "tensor/dim_of.h"
+#include "tensor/visit.h"
 
 namespace dlcc::tensor {
 
@@ -38,6 +39,7 @@ void IndexFacts::enter_loop(const Var& v, const Expr& extent) {
   // No symbol of a model has a name with a percent sign.
   const Dim variable = Dim::symbol({fmt::format("%{}", dims_.size()), 0, is_number ? end->value() - 1 : INT64_MAX});
   dims_.insert_or_assign(v, variable);
+  loop_variables_.insert_or_assign(scalar_of(variable.symbols()[0]), Expr(v));
   if (end && !is_number) facts_.assume_le(variable, *end - Dim(1));
 }
 
@@ -78,17 +80,21 @@ std::optional<Dim> IndexFacts::value_of(const Expr& e) const {
   });
 }
 
-// The facts that hold within the loops over the stage's axes.
-static IndexFacts facts_within(const Stage& stage, const Buffer& buffer) {
+Expr IndexFacts::expression_of(const Dim& d) const { return substitute(Expr(d), loop_variables_); }
+
+IndexFacts facts_within(const Stage& stage, std::vector<Symbol> symbols) {
   std::vector<Axis> axes = stage.axes;
   if (stage.reduction) axes.insert(axes.end(), stage.reduction->axes.begin(), stage.reduction->axes.end());
-  std::vector<Symbol> symbols;
-  auto add_symbols = [&](const Dim& d) { std::ranges::copy(d.symbols(), std::back_inserter(symbols)); };
-  for (const Axis& a : axes) add_symbols(a.extent);
-  for (const Dim& d : buffer->shape) add_symbols(d);
+  for (const Axis& a : axes) std::ranges::copy(a.extent.symbols(), std::back_inserter(symbols));
   IndexFacts facts(symbols);
   for (const Axis& a : axes) facts.enter_loop(a.var, Expr(a.extent));
   return facts;
+}
+
+static std::vector<Symbol> symbols_in(const Shape& shape) {
+  std::vector<Symbol> symbols;
+  for (const Dim& d : shape) std::ranges::copy(d.symbols(), std::back_inserter(symbols));
+  return symbols;
 }
 
 static std::optional<Halo> halo_read(const Load& l, size_t d, const IndexFacts& facts, const Ranges& ranges) {
@@ -99,11 +105,11 @@ static std::optional<Halo> halo_read(const Load& l, size_t d, const IndexFacts& 
 }
 
 std::optional<Halo> halo_read(const Load& l, size_t d, const Stage& stage) {
-  return halo_read(l, d, facts_within(stage, l.buffer), ranges_of(stage));
+  return halo_read(l, d, facts_within(stage, symbols_in(l.buffer->shape)), ranges_of(stage));
 }
 
 std::vector<Halo> halo_read(const Load& l, const Stage& stage) {
-  const IndexFacts facts = facts_within(stage, l.buffer);
+  const IndexFacts facts = facts_within(stage, symbols_in(l.buffer->shape));
   const Ranges ranges = ranges_of(stage);
   std::vector<Halo> read;
   for (size_t d = 0; d < l.indices.size(); ++d) {

@@ -30,17 +30,25 @@ class IndexFacts {
   // The condition holds, in a branch.
   void assume(const Expr& condition);
 
+  // The value of integer arithmetic, with a symbol for each loop variable; empty as for dim_of (tensor/dim_of.h).
+  std::optional<Dim> value_of(const Expr&) const;
+  // The expression of a dim that is made of such values.
+  Expr expression_of(const Dim&) const;
+  const Facts& facts() const { return facts_; }
+
   // Whether 0 <= index < extent is proved.
   bool in_range(const Expr& index, const Dim& extent) const;
   // The smallest halo around [0, extent) that is proved to contain the index; empty if none is found.
   std::optional<Halo> beyond(const Expr& index, const Dim& extent) const;
 
  private:
-  std::optional<Dim> value_of(const Expr&) const;
-
-  std::map<Var, Dim> dims_;  // the values of variables
+  std::map<Var, Dim> dims_;             // the values of variables
+  std::map<Var, Expr> loop_variables_;  // by the variables of their symbols
   Facts facts_;
 };
+
+// The facts that hold at a point of the stage's axes; `symbols` beside those of the axes.
+IndexFacts facts_within(const Stage&, std::vector<Symbol> symbols);
 
 // For each dimension of the load's buffer, a halo that contains every index that the stage reads; empty if an index has
 // no bound.

@@ -169,6 +169,9 @@ struct Machine {
   // Longest rows that are repeated in groups of several vectors, as many as a row has elements. Each vector of a group
   // has a register of its own.
   int64_t max_unrolled_period = 16;
+  // Most operands of symbolic size that may be broadcast along a vector loop, for which the loop has a version for each
+  // of them that is; all other loops have two versions.
+  int64_t max_broadcast_versions = 3;
   // Most rows and columns of a tile of 32-bit elements that is transposed in registers: 16 registers hold the tile and
   // the exchanged rows.
   int64_t max_transposed_tile = 8;

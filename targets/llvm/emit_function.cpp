@@ -70,6 +70,7 @@ llvm::Function* KernelEmitter::emit_outlined_function(const std::string& suffix,
   inner.bound_ = bound_;
   inner.register_index_ = register_index_;
   inner.outlined_ = outlined_;
+  inner.facts_ = facts_;
   unsigned next = 0;
   for (auto [buffer, memory] : captured.buffers) {
     f->addParamAttrs(next, attributes_of(memory));

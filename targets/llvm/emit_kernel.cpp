@@ -63,7 +63,9 @@ void KernelEmitter::emit(int max_depth) {
     memory_[&buffer] = {function_->getArg(i), false, std::max(buffer.alignment, element_bytes(buffer.type)), elements};
   }
   unsigned next = static_cast<unsigned>(kernel_.params.size());
-  const Ranges sizes = ranges_of(symbols_of(kernel_));
+  const std::vector<Symbol> symbols = symbols_of(kernel_);
+  if (!symbols.empty()) facts_.emplace(symbols);
+  const Ranges sizes = ranges_of(symbols);
   for (const Var& v : kernel_.scalars) {
     auto size = sizes.find(v);
     const bool is_size = size != sizes.end();
@@ -119,13 +121,19 @@ void KernelEmitter::emit(const Stmt& s) {
 
 void KernelEmitter::emit_statement(const Stmt& s) {
   std::visit(overloaded{
-                 [&](const For& x) { emit_for(x); },
+                 [&](const For& x) {
+                   std::optional<IndexFacts> outside = facts_;
+                   if (facts_) facts_->enter_loop(x.var, x.extent);
+                   emit_for(x);
+                   facts_ = std::move(outside);
+                 },
                  [&](const Sequence& x) {
                    for (const Stmt& b : x.body) emit(b);
                  },
                  [&](const Store& x) { emit_store(x, emit(x.value)); },
                  [&](const Let& x) {
                    auto range = range_of(x.value, ranges_);
+                   if (facts_) facts_->define(x.var, x.value);
                    bind(x.var, emit(x.value), range.has_value(), range);
                    emit(x.body);
                  },
@@ -283,6 +291,8 @@ void KernelEmitter::emit_if(const IfThen& x) {
   auto* else_block = x.else_body ? llvm::BasicBlock::Create(b_.getContext(), "else", function_) : nullptr;
   auto* after = llvm::BasicBlock::Create(b_.getContext(), "endif", function_);
   b_.CreateCondBr(condition, then_block, else_block ? else_block : after);
+  std::optional<IndexFacts> outside = facts_;
+  if (facts_) facts_->assume(x.condition);
   auto arm = [&](llvm::BasicBlock* block, const Stmt& body) {
     b_.SetInsertPoint(block);
     ++branches_;
@@ -292,6 +302,7 @@ void KernelEmitter::emit_if(const IfThen& x) {
   };
   if (guarded) guarded_indices_.insert(*guarded);
   arm(then_block, x.then_body);
+  facts_ = std::move(outside);
   if (guarded) guarded_indices_.erase(guarded->first);
   if (else_block) arm(else_block, x.else_body);
   after->moveAfter(b_.GetInsertBlock());

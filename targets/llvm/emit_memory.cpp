@@ -66,8 +66,9 @@ Value* KernelEmitter::emit_load(const Load& x) {
   for (size_t d = x.indices.size(); d-- > 0;) {
     const VarRef* ref = as<VarRef>(x.indices[d]);
     const auto guarded = ref ? guarded_indices_.find(ref->var.get()) : guarded_indices_.end();
-    const bool is_guarded = guarded != guarded_indices_.end() && guarded->second == x.buffer->shape[d];
-    if (Value* in = x.otherwise && !is_guarded ? inside(linearize(x.indices[d]), x.buffer->shape[d]) : nullptr) {
+    const bool is_inside = (guarded != guarded_indices_.end() && guarded->second == x.buffer->shape[d]) ||
+                           (facts_ && facts_->in_range(x.indices[d], x.buffer->shape[d]));
+    if (Value* in = x.otherwise && !is_inside ? inside(linearize(x.indices[d]), x.buffer->shape[d]) : nullptr) {
       if (mask) match_lanes({&mask, &in});
       mask = mask ? b_.CreateAnd(mask, in) : in;
     }

@@ -18,6 +18,7 @@
 
 #include "targets/llvm/emit_kernel.h"
 #include "targets/target.h"
+#include "tensor/index_facts.h"
 #include "tensor/ir.h"
 #include "tensor/simplify.h"
 
@@ -135,8 +136,8 @@ class KernelEmitter {
 
   // ---- rounding and square roots (emit_rounding.cpp)
   Value* emit_rounding(tensor::UnaryOp, Value*);
-  // A cast of round(x) to 8 or 32 bits, or of round(x) + integer to 8 bits, by the instructions of ARM's FPU; null if it
-  // is not one.
+  // A cast of round(x) to 8 or 32 bits, or of round(x) + integer to 8 bits, by the instructions of ARM's FPU; null if
+  // it is not one.
   Value* emit_rounded_cast(const tensor::Cast&, DType to);
   Value* emit_square_root(Value*);
 
@@ -279,6 +280,7 @@ class KernelEmitter {
   std::map<const tensor::VarNode*, Dim> guarded_indices_;  // variables in [0, extent), by conditions around
   int bound_ = 0;                                          // the number of variables bound so far
   tensor::Ranges ranges_;                                  // of bound variables, if known
+  std::optional<tensor::IndexFacts> facts_;                // of kernels with symbols
   std::unordered_map<const tensor::BufferNode*, Memory> memory_;
   std::unordered_map<const tensor::BufferNode*, Shape> strides_;  // of buffers accessed so far
   const KernelDebug* debug_;                                      // null without -g

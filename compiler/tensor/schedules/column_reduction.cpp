@@ -26,7 +26,7 @@ class ColumnReductionScheduler {
       : plan_(plan), stage_(plan.stage), machine_(machine), lanes_(lanes_of(plan.stage, machine)) {}
 
   Stmt run() const {
-    const int64_t width = stage_.axes[plan_.row_axis].extent.value();
+    const Dim& width = stage_.axes[plan_.row_axis].extent;
     Stmt body = sequence({identities(0, plan_.begin),
                           in_row_tiles(plan_.end - plan_.begin, machine_.max_row_vectors, lanes_, Repetition::allowed,
                                        [&](const Expr& left, int64_t vectors, int64_t lanes) {
@@ -36,9 +36,9 @@ class ColumnReductionScheduler {
     LoopKind kind = LoopKind::serial;
     for (size_t a = stage_.axes.size(); a-- > 0;) {
       if (a == plan_.row_axis) continue;
-      const int64_t extent = stage_.axes[a].extent.value();
-      body = for_loop(stage_.axes[a].var, extent, kind, body);
-      if (extent > 1) kind = LoopKind::parallel;
+      const Dim& extent = stage_.axes[a].extent;
+      body = for_loop(stage_.axes[a].var, Expr(extent), kind, body);
+      if (extent != Dim(1)) kind = LoopKind::parallel;
     }
     return body;
   }
@@ -51,11 +51,11 @@ class ColumnReductionScheduler {
     return result;
   }
 
-  Stmt identities(int64_t begin, int64_t end) const {
+  Stmt identities(const Dim& begin, const Dim& end) const {
     if (begin == end) return nullptr;
-    Var i = make_var("i");
-    return for_loop(i, end - begin, LoopKind::vector,
-                    store(stage_.results[0], index(Expr(i) + Expr(begin)), stage_.reduction->identity[0]));
+    return vector_loop(end - begin, "i", [&](const Expr& i) {
+      return store(stage_.results[0], index(i + Expr(begin)), stage_.reduction->identity[0]);
+    });
   }
 
   Stmt tile(const Expr& left, int64_t vectors, int64_t lanes) const {
@@ -74,7 +74,7 @@ class ColumnReductionScheduler {
       });
     });
     for (size_t k = r.axes.size(); k-- > 0;)
-      add = for_loop(r.axes[k].var, r.axes[k].extent.value(), LoopKind::serial, add);
+      add = for_loop(r.axes[k].var, Expr(r.axes[k].extent), LoopKind::serial, add);
     return allocate(
         acc,
         sequence({all([&](const auto& e, const auto&) { return store(acc, e, r.identity[0]); }), add,
@@ -109,7 +109,7 @@ class ColumnReductionScheduler {
 std::optional<ColumnReductionPlan> plan_column_reduction(const TensorFunction& f, size_t k,
                                                          const std::map<Buffer, Layout>& layouts) {
   const Stage& stage = f.stages[k];
-  if (!is_static_reduction(stage) || !is_order_independent(*stage.reduction) || !is_read_by_reduction(f, k))
+  if (!is_single_reduction(stage) || !is_order_independent(*stage.reduction) || !is_read_by_reduction(f, k))
     return std::nullopt;
   const auto row_axis = row_axis_of(stage);
   const auto load = only_load(stage);
@@ -123,9 +123,13 @@ std::optional<ColumnReductionPlan> plan_column_reduction(const TensorFunction& f
     const bool elsewhere = std::any_of(load->indices.begin() + static_cast<std::ptrdiff_t>(d) + 1, load->indices.end(),
                                        [&](const Expr& i) { return uses(i, column); });
     if (!first || elsewhere || !is_innermost(*load->buffer, d)) return std::nullopt;
-    const int64_t width = stage.axes[*row_axis].extent.value();
-    const int64_t begin = std::clamp<int64_t>(-*first, 0, width);
-    const int64_t end = std::clamp<int64_t>(load->buffer->shape[d].value() - *first, begin, width);
+    const Dim &width = stage.axes[*row_axis].extent, &columns = load->buffer->shape[d];
+    Dim begin = std::max<int64_t>(-*first, 0), end = columns - Dim(*first);
+    if (width.is_constant() && columns.is_constant()) {
+      begin = std::min(begin.value(), width.value());
+      end = std::clamp(end.value(), begin.value(), width.value());
+    }
+    if (!provably_le(begin, end) || !provably_le(end, width)) return std::nullopt;
     ColumnReductionPlan plan{stage, *row_axis, *load, {}, begin, end};
     for (size_t row = 0; row < load->indices.size(); ++row)
       if (row != d && !provably_in_range(load->indices[row], load->buffer->shape[row], ranges_of(stage)))

@@ -23,10 +23,10 @@ namespace dlcc::tensor {
 
 struct ColumnReductionPlan {
   Stage stage;
-  size_t row_axis;             // of the stage, the innermost of its result
-  Load load;                   // the stage's only one
-  std::vector<size_t> rows;    // dimensions of the load, other than the columns, whose index may be out of range
-  int64_t begin = 0, end = 0;  // the columns of the image
+  size_t row_axis;           // of the stage, the innermost of its result
+  Load load;                 // the stage's only one
+  std::vector<size_t> rows;  // dimensions of the load, other than the columns, whose index may be out of range
+  Dim begin, end;            // the columns of the image
 };
 
 // The plan for stage `k`. Empty unless another reduction of the function reads the stage's result, and the stage reads

@@ -96,27 +96,61 @@ class StageScheduler {
     if (loops_.extents.empty()) return body;
     size_t v = vector_loop();
     body = loops_.wrap(body, v + 1, loops_.extents.size());
+    if (Stmt rows = repeated_rows(body, v)) return loops_.wrap(rows, 0, v);
     if (std::ranges::all_of(loops_.extents.begin(), loops_.extents.begin() + static_cast<std::ptrdiff_t>(v),
                             [](const Dim& extent) { return extent == Dim(1); }))
       return loops_.wrap(in_chunks(body, v), 0, v);
     return loops_.wrap(vector_loops(body, v, Expr(0), loops_.extents[v]), 0, v);
   }
 
-  // m if the stage copies rows of m elements that repeat along the variable: the value is a load, and the variable
-  // occurs in it as floormod(variable, m) only. Else 0.
-  int64_t repeated_elements(const Var& v) const {
-    int64_t period = 0;
-    auto without_period = [&](const Expr& e) {
-      const Binary* x = as<Binary>(e);
-      if (!x || x->op != BinaryOp::floor_mod || !is_var(x->a, v)) return e;
-      const int64_t m = constant_integer(x->b).value_or(0);
-      if (period != 0 && m != period) return e;
-      period = m;
-      return m > 0 ? Expr(0) : e;
-    };
+  // If the stage copies rows that repeat along the variable, their number of elements: the value is a load, and the
+  // variable occurs in it as floormod(variable, elements) only.
+  std::optional<Dim> repeated_elements(const Var& v) const {
     const Expr value = at_index(stage_.values[0], stage_, loops_.index);
-    if (stage_.values.size() != 1 || !as<Load>(value)) return 0;
-    return uses(rewrite(value, without_period), v) ? 0 : period;
+    const Load* l = as<Load>(value);
+    if (stage_.values.size() != 1 || !l) return std::nullopt;
+    std::optional<Dim> elements;
+    for_each_expr(value, [&](const Expr& e) {
+      const Binary* x = as<Binary>(e);
+      if (elements || !x || x->op != BinaryOp::floor_mod || !is_var(x->a, v)) return;
+      if (const auto number = constant_integer(x->b)) elements = *number;
+      for (const Dim& size : l->buffer->shape)
+        if (structurally_equal(x->b, simplify(Expr(size)))) elements = size;
+    });
+    if (!elements || !provably_le(1, *elements)) return std::nullopt;
+    const Expr rest = rewrite(value, [&](const Expr& e) { return is_remainder(e, v, *elements) ? Expr(0) : e; });
+    return uses(rest, v) ? std::nullopt : elements;
+  }
+
+  static bool is_remainder(const Expr& e, const Var& v, const Dim& divisor) {
+    const Binary* x = as<Binary>(e);
+    return x && x->op == BinaryOp::floor_mod && is_var(x->a, v) && structurally_equal(x->b, simplify(Expr(divisor)));
+  }
+
+  // The loop over rows that repeat (repeated_elements); null if there are none, or less than two whole ones.
+  Stmt repeated_rows(const Stmt& body, size_t loop) const {
+    const auto elements = repeated_elements(loops_.vars[loop]);
+    const Dim& count = loops_.extents[loop];
+    if (!elements || !provably_le(Dim(2) * *elements, count)) return nullptr;
+    return elements->is_constant() && count.is_constant()
+               ? repeated_rows(body, loops_.vars[loop], elements->value(), count.value())
+               : repeated_rows(body, loops_.vars[loop], *elements, count);
+  }
+
+  // Rows of symbolic size. The condition, which always holds, gives the range of a row's elements.
+  Stmt repeated_rows(const Stmt& body, const Var& var, const Dim& period, const Dim& count) const {
+    const Dim rows = floor_div(count, period), rest = count - rows * period;
+    auto row = [&](const Expr& first, const Dim& elements) {
+      return tensor::vector_loop(elements, var->name, [&](const Expr& i) {
+        const Stmt at = rewrite(body, [&](const Expr& e) { return is_remainder(e, var, period) ? i : e; });
+        return substitute(at, {{var, first + i}});
+      });
+    };
+    const Var r = make_var("row");
+    const Expr first = Expr(r) * Expr(period);
+    const Stmt whole = if_then(first + Expr(period) <= Expr(count), row(first, period));
+    return sequence({for_loop(r, Expr(rows), LoopKind::parallel, whole),
+                     rest == Dim(0) ? nullptr : row(Expr(rows * period), rest)});
   }
 
   // Vectors of a loop over `count` elements, rows of which repeat after `period` elements: a loop over rows, or over
@@ -128,12 +162,7 @@ class StageScheduler {
       const Var i = make_var(var->name);
       const Expr position = offset + Expr(i);
       const Expr in_row = vector == period ? position : floor_mod(position, Expr(period));
-      const Stmt at = rewrite(body, [&](const Expr& e) {
-        const Binary* x = as<Binary>(e);
-        const bool is_in_row =
-            x && x->op == BinaryOp::floor_mod && is_var(x->a, var) && constant_integer(x->b) == period;
-        return is_in_row ? in_row : e;
-      });
+      const Stmt at = rewrite(body, [&](const Expr& e) { return is_remainder(e, var, period) ? in_row : e; });
       return for_loop(i, n, LoopKind::vector, substitute(at, {{var, first + position}}));
     };
     const Var g = make_var("rows"), u = make_var("u");
@@ -143,18 +172,60 @@ class StageScheduler {
                      count % group ? elements(Expr(groups * group), Expr(0), count % group) : nullptr});
   }
 
+  // min(v, n - 1): the index of an operand of n elements that may be broadcast along the variable.
+  static Expr broadcast_index(const Var& v, const Dim& n) { return simplify(min(Expr(v), Expr(n - Dim(1)))); }
+
+  // The sizes of operands that may be broadcast along the variable.
+  std::vector<Dim> broadcast_sizes(const Var& v) const {
+    std::vector<Dim> sizes;
+    for (const Expr& value : stage_.values)
+      for (const Load& l : loads_of(at_index(value, stage_, loops_.index)))
+        for (size_t d = 0; d < l.indices.size(); ++d) {
+          const Dim& n = l.buffer->shape[d];
+          const bool is_new = !n.is_constant() && !std::ranges::count(sizes, n);
+          if (is_new && structurally_equal(l.indices[d], broadcast_index(v, n))) sizes.push_back(n);
+        }
+    return sizes;
+  }
+
+  // The loops of `loops(body)`, under conditions on the sizes of operands that may be broadcast along the variable, so
+  // that vectors are loaded and not gathered: one version where all operands have `extent` elements, one for each
+  // operand that alone is broadcast, and one for all other cases.
+  Stmt for_broadcasts(const Stmt& body, const Var& v, const Dim& extent,
+                      const std::function<Stmt(const Stmt& body)>& loops) const {
+    const std::vector<Dim> sizes = broadcast_sizes(v);
+    Stmt all = loops(body);
+    if (sizes.empty()) return all;
+    auto version = [&](const Dim* broadcast) {
+      Expr condition;
+      for (const Dim& n : sizes) {
+        const Expr holds = &n == broadcast ? Expr(n) <= Expr(1) : Expr(extent) <= Expr(n);
+        condition = condition ? logical_and(condition, holds) : holds;
+      }
+      const Stmt at = rewrite(body, [&](const Expr& e) {
+        const auto n =
+            std::ranges::find_if(sizes, [&](const Dim& d) { return structurally_equal(e, broadcast_index(v, d)); });
+        return n == sizes.end() ? e : &*n == broadcast ? Expr(0) : Expr(v);
+      });
+      all = if_then(condition, loops(at), all);
+    };
+    if (static_cast<int64_t>(sizes.size()) <= machine_.max_broadcast_versions)
+      for (const Dim& n : sizes) version(&n);
+    version(nullptr);
+    return all;
+  }
+
   // Iterations [begin, begin + count) of a loop over the storage, in vectors.
   Stmt vector_loops(const Stmt& body, size_t loop, const Expr& begin, const Dim& count) const {
     const Var& var = loops_.vars[loop];
-    if (const int64_t period = repeated_elements(var);
-        period > 0 && constant_integer(begin) == 0 && count.constant().value_or(0) >= 2 * period)
-      return repeated_rows(body, var, period, count.value());
-    auto vector = [&](const Expr& first, int64_t n) {
-      Var i = make_var(var->name);
-      return for_loop(i, n, LoopKind::vector, substitute(body, {{var, begin + first + Expr(i)}}));
-    };
-    return count.is_constant() ? vector(Expr(0), count.value())
-                               : in_vectors(count, lanes(), LoopKind::parallel, vector);
+    return for_broadcasts(body, var, loops_.extents[loop], [&](const Stmt& version) {
+      auto vector = [&](const Expr& first, int64_t n) {
+        Var i = make_var(var->name);
+        return for_loop(i, n, LoopKind::vector, substitute(version, {{var, begin + first + Expr(i)}}));
+      };
+      return count.is_constant() ? vector(Expr(0), count.value())
+                                 : in_vectors(count, lanes(), LoopKind::parallel, vector);
+    });
   }
 
   // A vector loop without outer loops becomes a parallel loop over large chunks, each a vector loop, so that threads

@@ -4,17 +4,24 @@
 #include <bit>
 
 #include "tensor/analysis.h"
+#include "tensor/index_facts.h"
+#include "tensor/schedules/loops.h"
 #include "tensor/simplify.h"
 #include "tensor/visit.h"
 
 namespace dlcc::tensor {
 
+bool is_single_reduction(const Stage& s) {
+  auto is_empty = [](const Axis& a) { return a.extent == Dim(0); };
+  return is_plain(s) && s.reduction && std::ranges::none_of(s.axes, is_empty) &&
+         std::ranges::none_of(s.reduction->axes, is_empty);
+}
+
 bool is_static_reduction(const Stage& s) {
-  if (!is_plain(s) || !s.reduction) return false;
-  auto is_positive = [](const Axis& a) { return a.extent.constant().value_or(0) > 0; };
-  const auto loads = loads_of(s.values[0]);
-  return std::ranges::all_of(s.axes, is_positive) && std::ranges::all_of(s.reduction->axes, is_positive) &&
-         std::ranges::all_of(loads, [](const Load& l) { return is_static(l.buffer->shape); });
+  if (!is_single_reduction(s)) return false;
+  auto is_constant = [](const Axis& a) { return a.extent.is_constant(); };
+  return std::ranges::all_of(s.axes, is_constant) && std::ranges::all_of(s.reduction->axes, is_constant) &&
+         std::ranges::all_of(loads_of(s.values[0]), [](const Load& l) { return is_static(l.buffer->shape); });
 }
 
 std::optional<size_t> row_axis_of(const Stage& s) {
@@ -26,6 +33,16 @@ std::optional<size_t> row_axis_of(const Stage& s) {
 bool is_innermost(const BufferNode& b, size_t d) {
   return std::all_of(b.shape.begin() + static_cast<std::ptrdiff_t>(d) + 1, b.shape.end(),
                      [](const Dim& later) { return later == Dim(1); });
+}
+
+std::optional<IndicesRead> indices_read(const Load& l, size_t d, const Stage& stage) {
+  const Dim& extent = l.buffer->shape[d];
+  const auto range = extent.is_constant() ? range_of(l.indices[d], ranges_of(stage)) : std::nullopt;
+  if (range) return IndicesRead{range->low, range->high - range->low + 1};
+  const auto halo = halo_read(l, d, stage);
+  if (!halo) return std::nullopt;
+  const int64_t before = std::max<int64_t>(halo->before, 0), after = std::max<int64_t>(halo->after, 0);
+  return IndicesRead{-before, extent + Dim(before + after)};
 }
 
 std::optional<Load> only_load(const Stage& s) {
@@ -52,8 +69,10 @@ int64_t lanes_of(const Stage& s, const Machine& machine) {
   return std::max(1, machine.lanes(std::max(widest, 8)));
 }
 
-Stmt in_row_tiles(int64_t width, int64_t vectors, int64_t lanes, Repetition repetition,
-                  const std::function<Stmt(const Expr& left, int64_t vectors, int64_t lanes)>& tile) {
+using RowTileBody = std::function<Stmt(const Expr& left, int64_t vectors, int64_t lanes)>;
+
+static Stmt in_static_row_tiles(int64_t width, int64_t vectors, int64_t lanes, Repetition repetition,
+                                const RowTileBody& tile) {
   const int64_t whole = width / (vectors * lanes);
   int64_t done = whole * vectors * lanes;
   std::vector<Stmt> all;
@@ -72,6 +91,25 @@ Stmt in_row_tiles(int64_t width, int64_t vectors, int64_t lanes, Repetition repe
     done += overlaps ? enough : some;
   }
   return sequence(std::move(all));
+}
+
+Stmt in_row_tiles(const Dim& width, int64_t vectors, int64_t lanes, Repetition repetition, const RowTileBody& tile) {
+  if (width.is_constant()) return in_static_row_tiles(width.value(), vectors, lanes, repetition, tile);
+  const int64_t size = vectors * lanes;
+  const Dim tiles = floor_div(width, size), rest = width - tiles * Dim(size);
+  Var t = make_var("tile"), v = make_var("vector");
+  const Expr done = Expr(tiles * Dim(size));
+  Stmt whole = for_loop(t, Expr(tiles), LoopKind::parallel, tile(Expr(t) * Expr(size), vectors, lanes));
+  Stmt single =
+      for_loop(v, Expr(floor_div(rest, lanes)), LoopKind::serial, tile(done + Expr(v) * Expr(lanes), 1, lanes));
+  const Dim last = width - floor_div(width, lanes) * Dim(lanes);  // results after the last whole vector
+  if (last == Dim(0)) return sequence({whole, single});
+  Stmt narrow = in_vectors(last, lanes / 2, LoopKind::serial,
+                           [&](const Expr& left, int64_t n) { return tile(Expr(width - last) + left, 1, n); });
+  if (repetition == Repetition::allowed)
+    narrow = if_then(Expr(lanes) <= Expr(width),
+                     if_then(Expr(0) < Expr(last), tile(Expr(width) - Expr(lanes), 1, lanes)), narrow);
+  return sequence({whole, single, narrow});
 }
 
 }  // namespace dlcc::tensor

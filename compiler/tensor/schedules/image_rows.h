@@ -10,7 +10,9 @@
 
 namespace dlcc::tensor {
 
-// Whether the stage is a reduction with one result whose axes and operands have static, positive sizes.
+// Whether the stage is a reduction with one result, and no axis has the constant extent 0.
+bool is_single_reduction(const Stage&);
+// The same, and its axes and operands have static sizes.
 bool is_static_reduction(const Stage&);
 
 // The axis of the rows of the stage's result: the last one whose extent is not 1. Empty if there is none.
@@ -18,6 +20,15 @@ std::optional<size_t> row_axis_of(const Stage&);
 
 // Whether neighbours along dimension `d` of a dense buffer are neighbours in memory.
 bool is_innermost(const BufferNode&, size_t d);
+
+// The indices of a load in one dimension: `count` indices from `first` on.
+struct IndicesRead {
+  int64_t first;
+  Dim count;
+};
+// The indices that the load has in dimension `d`. If sizes are symbolic, all indices of the operand are added, so that
+// the count is not negative. Empty if the indices have no bounds.
+std::optional<IndicesRead> indices_read(const Load&, size_t d, const Stage&);
 
 // The load of a stage that reads one operand, once, and depends on its axes only through this load. Empty otherwise.
 std::optional<Load> only_load(const Stage&);
@@ -31,9 +42,10 @@ int64_t lanes_of(const Stage&, const Machine&);
 // Cuts a row of `width` results: a parallel loop over tiles of `vectors` vectors, then at most one tile of fewer
 // vectors, then vectors of smaller powers of two, since others take several registers. tile(left, vectors, lanes) gives
 // the statement for vectors * lanes results from `left` on. If results may be computed twice, the last vector overlaps
-// the one before it instead of being divided: 14 results are two vectors of 8.
+// the one before it instead of being divided: 14 results are two vectors of 8. In a row of symbolic width, the tile of
+// fewer vectors is a loop over single vectors, and `lanes` must be a power of two.
 enum class Repetition : uint8_t { forbidden, allowed };
-Stmt in_row_tiles(int64_t width, int64_t vectors, int64_t lanes, Repetition,
+Stmt in_row_tiles(const Dim& width, int64_t vectors, int64_t lanes, Repetition,
                   const std::function<Stmt(const Expr& left, int64_t vectors, int64_t lanes)>& tile);
 
 }  // namespace dlcc::tensor

@@ -42,16 +42,10 @@ Stmt zero_halo(const Buffer& buffer, const Layout& layout) {
     LoopKind kind = k + 1 == loops.vars.size() ? LoopKind::vector : LoopKind::parallel;
     auto clear = [&](const Dim& begin, const Dim& count, const Stmt& body) -> Stmt {
       if (provably_le(count, 0) || !body) return nullptr;
-      auto from = [&](const Expr& first, int64_t lanes) {
-        Var i = make_var(loops.vars[k]->name);
-        Stmt at = substitute(body, {{loops.vars[k], Expr(i) + first + Expr(begin)}});
-        return for_loop(i, lanes, LoopKind::vector, at);
-      };
-      if (kind == LoopKind::vector)
-        return count.is_constant() ? from(Expr(0), count.value())
-                                   : in_vectors(count, channel_block, LoopKind::parallel, from);
+      auto at = [&](const Expr& i) { return substitute(body, {{loops.vars[k], i + Expr(begin)}}); };
+      if (kind == LoopKind::vector) return vector_loop(count, loops.vars[k]->name, at);
       Var i = make_var(loops.vars[k]->name);
-      return for_loop(i, Expr(count), kind, substitute(body, {{loops.vars[k], Expr(i) + Expr(begin)}}));
+      return for_loop(i, Expr(count), kind, at(i));
     };
     const Dim &extent = loops.extents[k], after = part.extent - Dim(part.halo) - extent;
     inside = sequence({clear(-part.halo, part.halo, all), clear(0, extent, inside), clear(extent, after, all)});
@@ -63,14 +57,8 @@ Stmt zero_halo(const Buffer& buffer, const Layout& layout) {
 Stmt StorageLoops::in_vectors(const Stmt& body) const {
   if (vars.empty()) return body;
   const Var& last = vars.back();
-  auto vector = [&](const Expr& first, int64_t lanes) {
-    Var i = make_var(last->name);
-    return for_loop(i, lanes, LoopKind::vector, substitute(body, {{last, first + Expr(i)}}));
-  };
-  const Dim& extent = extents.back();
-  return wrap(extent.is_constant() ? vector(Expr(0), extent.value())
-                                   : tensor::in_vectors(extent, channel_block, LoopKind::parallel, vector),
-              0, vars.size() - 1);
+  auto at = [&](const Expr& i) { return substitute(body, {{last, i}}); };
+  return wrap(vector_loop(extents.back(), last->name, at), 0, vars.size() - 1);
 }
 
 Stmt StorageLoops::wrap(Stmt body, size_t first, size_t last, LoopKind innermost) const {
@@ -95,6 +83,15 @@ Stmt in_vectors(const Dim& extent, int64_t width, LoopKind kind,
       all.push_back(if_then(Expr(0) < Expr(rest), vector(Expr(done) * Expr(2 * lanes), lanes)));
   }
   return sequence(std::move(all));
+}
+
+Stmt vector_loop(const Dim& count, const std::string& name, const std::function<Stmt(const Expr& i)>& body) {
+  auto vector = [&](const Expr& first, int64_t lanes) {
+    Var i = make_var(name);
+    return for_loop(i, lanes, LoopKind::vector, body(first + Expr(i)));
+  };
+  return count.is_constant() ? vector(Expr(0), count.value())
+                             : in_vectors(count, channel_block, LoopKind::parallel, vector);
 }
 
 Stmt in_tiles(const Expr& extent, int64_t size, const std::function<Stmt(const Expr& begin, int64_t size)>& tile) {

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <map>
+#include <string>
 #include <vector>
 
 #include "support/integers.h"
@@ -36,6 +37,9 @@ Stmt zero_halo(const Buffer&, const Layout&);
 // power of two, under a condition.
 Stmt in_vectors(const Dim& extent, int64_t width, LoopKind kind,
                 const std::function<Stmt(const Expr& begin, int64_t lanes)>& vector);
+
+// A vector loop over `count` elements, strip-mined by channel_block if `count` is symbolic.
+Stmt vector_loop(const Dim& count, const std::string& name, const std::function<Stmt(const Expr& i)>& body);
 
 // Cuts a loop into tiles: a parallel loop over tiles of `size` iterations, then at most one tile of each smaller size:
 // size / 2, size / 4, .., 1, rounded up. A `size` of at least 7 is first reduced to a multiple of 7, since the image

@@ -32,6 +32,7 @@
 #include "tensor/schedules/transpose.h"
 #include "tensor/schedules/window_reduction.h"
 #include "tensor/schedules/winograd.h"
+#include "tensor/simplify_symbolic.h"
 #include "tensor/verify.h"
 #include "tensor/visit.h"
 
@@ -192,6 +193,7 @@ Decision decide(const TensorFunction& f, std::map<Buffer, Layout>& layouts, cons
 }  // namespace
 
 ScheduledFunction schedule(ScheduleRequest r) {
+  simplify_symbolic(r.function);
   if (auto of_blocks = schedule_row_blocks(r)) return std::move(*of_blocks);
   if (auto of_slices = schedule_outer_axes(r)) return std::move(*of_slices);
   for (size_t k = 0; k < r.constant.size(); ++k)

@@ -18,10 +18,8 @@ struct SeparableWindow {
   size_t row_axis;       // of the stage
   size_t row_dimension;  // of the load: the innermost; its index depends on row_axis and along_row
   size_t along_row;      // the axis of the reduction that is reduced second
-  Range columns;         // the indices that the load has in its row dimension
-  int64_t block = 1;     // rows of the result
-
-  int64_t width() const { return columns.high - columns.low + 1; }
+  IndicesRead columns;   // in the row dimension
+  int64_t block = 1;     // rows of the result; 0: there are no blocks
 };
 
 // The axis whose indices are the rows of the result, the last before the axis of the row; empty if there is one row.
@@ -31,24 +29,29 @@ std::optional<size_t> rows_axis(const Stage& stage, const SeparableWindow& w) {
   return std::nullopt;
 }
 
-// The rows of a block: as few blocks as fit in a loop's scratch, of about equal size. Zero if a row does not fit.
-int64_t choose_block(const Stage& stage, const SeparableWindow& w, const Machine& machine) {
+// The rows of a block: as few blocks as fit in a loop's scratch, of about equal size. 0 if sizes are symbolic, so that
+// the scratch is no array of a loop. Empty if a row does not fit.
+std::optional<int64_t> choose_block(const Stage& stage, const SeparableWindow& w, const Machine& machine) {
   const auto axis = rows_axis(stage, w);
-  const int64_t rows = axis ? stage.axes[*axis].extent.value() : 1;
-  const int64_t bytes = w.width() * bits(stage.reduction->identity[0].type()) / 8;
-  const int64_t most = std::min(rows, machine.max_row_scratch() / bytes);
-  return most > 0 ? ceil_div(rows, ceil_div(rows, most)) : 0;
+  const Dim rows = axis ? stage.axes[*axis].extent : Dim(1);
+  if (!rows.is_constant() || !w.columns.count.is_constant()) return 0;
+  const int64_t bytes = w.columns.count.value() * bits(stage.reduction->identity[0].type()) / 8;
+  const int64_t most = std::min(rows.value(), machine.max_row_scratch() / bytes);
+  if (most == 0) return std::nullopt;
+  return ceil_div(rows.value(), ceil_div(rows.value(), most));
 }
 
 std::optional<SeparableWindow> find_window(const Stage& stage, const std::map<Buffer, Layout>& layouts) {
-  if (!is_static_reduction(stage) || !is_order_independent(*stage.reduction)) return std::nullopt;
+  if (!is_single_reduction(stage) || !is_order_independent(*stage.reduction)) return std::nullopt;
+  for (const Axis& a : stage.reduction->axes)
+    if (!a.extent.is_constant()) return std::nullopt;
   if (!layout_of(layouts, stage.results[0]).is_dense()) return std::nullopt;
   const auto row_axis = row_axis_of(stage);
   const auto load = only_load(stage);
   if (!row_axis || !load || !layout_of(layouts, load->buffer).is_dense()) return std::nullopt;
-  const Ranges ranges = ranges_of(stage);
-  const std::vector<Range> read = ranges_read(*load, ranges);
-  if (read.empty() || !leaves_unchanged(stage, *load)) return std::nullopt;
+  if (!leaves_unchanged(stage, *load)) return std::nullopt;
+  for (size_t d = 0; d < load->indices.size(); ++d)
+    if (!indices_read(*load, d, stage)) return std::nullopt;
 
   const std::vector<Axis>& reduced = stage.reduction->axes;
   const Var& x = stage.axes[*row_axis].var;
@@ -57,7 +60,7 @@ std::optional<SeparableWindow> find_window(const Stage& stage, const std::map<Bu
     if (uses(load->indices[d], x)) window.row_dimension = d;
   if (window.row_dimension >= load->indices.size() || !is_innermost(*load->buffer, window.row_dimension))
     return std::nullopt;
-  window.columns = read[window.row_dimension];
+  window.columns = *indices_read(*load, window.row_dimension, stage);
   const Expr& along = load->indices[window.row_dimension];
   for (size_t d = 0; d < load->indices.size(); ++d)
     if (d != window.row_dimension && uses(load->indices[d], x)) return std::nullopt;
@@ -93,16 +96,16 @@ std::pair<Stage, Stage> divide(const Stage& stage, const SeparableWindow& w) {
   columns.reduction->axes.erase(columns.reduction->axes.begin() + static_cast<std::ptrdiff_t>(w.along_row));
   rows.reduction->axes = {reduction.axes[w.along_row]};
 
-  const Expr along = simplify(w.load.indices[w.row_dimension] - Expr(w.columns.low), ranges_of(stage));
+  const Expr along = simplify(w.load.indices[w.row_dimension] - Expr(w.columns.first), ranges_of(stage));
   Shape shape;
   Substitution fresh;
   std::vector<Expr> index;
   columns.axes.clear();
   for (size_t a = 0; a < stage.axes.size(); ++a) {
     const Axis& own = stage.axes[a];
-    Axis axis{make_var(own.var->name), a == w.row_axis ? Dim(w.width()) : own.extent};
+    Axis axis{make_var(own.var->name), a == w.row_axis ? w.columns.count : own.extent};
     Expr position = axis.var, read = a == w.row_axis ? along : Expr(own.var);
-    if (a == rows_axis(stage, w) && w.block < own.extent.value()) {
+    if (a == rows_axis(stage, w) && w.block > 0 && w.block < own.extent.value()) {
       const Axis block{make_var("block"), Dim(ceil_div(own.extent.value(), w.block))};
       axis.extent = Dim(w.block);
       position = Expr(block.var) * Expr(w.block) + Expr(axis.var);
@@ -126,7 +129,7 @@ std::pair<Stage, Stage> divide(const Stage& stage, const SeparableWindow& w) {
   columns.values[0] = substitute(rewrite_accesses(stage.values[0],
                                                   [&](Buffer&, std::vector<Expr>& indices) {
                                                     indices[w.row_dimension] =
-                                                        Expr(stage.axes[w.row_axis].var) + Expr(w.columns.low);
+                                                        Expr(stage.axes[w.row_axis].var) + Expr(w.columns.first);
                                                   }),
                                  fresh);
   rows.values[0] = load(partial, std::move(index));
@@ -139,8 +142,9 @@ void separate_windows(TensorFunction& f, const std::map<Buffer, Layout>& layouts
   for (size_t k = 0; k < f.stages.size(); ++k) {
     auto window = find_window(f.stages[k], layouts);
     if (!window || !saves_operations(f.stages[k], *window, machine)) continue;
-    window->block = choose_block(f.stages[k], *window, machine);
-    if (window->block == 0) continue;
+    const auto block = choose_block(f.stages[k], *window, machine);
+    if (!block) continue;
+    window->block = *block;
     auto [columns, rows] = divide(f.stages[k], *window);
     f.stages[k] = std::move(rows);
     f.stages.insert(f.stages.begin() + static_cast<std::ptrdiff_t>(k++), std::move(columns));

@@ -10,7 +10,10 @@
 // Both stages run block by block of rows (passes/fuse_rows.h), so that the partial results stay in the cache. A block
 // has so many rows that the processor has written most of them to the cache when the second stage reads them: a vector
 // that is loaded across two stores that are still in the store buffer waits for them. The last block may have rows
-// after the last row of the result, which the second stage does not read.
+// after the last row of the result, which the second stage does not read. Images of symbolic size have no blocks:
+//
+//   columns[y, c] = reduce r: value(image[y * stride + r, first + c])
+//   result[y, x] = reduce s: columns[y, x * stride + s - first]
 #pragma once
 
 #include <map>
@@ -20,9 +23,9 @@
 
 namespace dlcc::tensor {
 
-// Divides each stage of the function whose window is separable, where that saves operations. The image is dense and has
-// static sizes; elements outside of it leave the reduction unchanged. `layouts` of parameters and results (absent:
-// dense); the machine is the storage machine.
+// Divides each stage of the function whose window is separable, where that saves operations. The image is dense, and
+// the window has a static size; elements outside of it leave the reduction unchanged. `layouts` of parameters and
+// results (absent: dense); the machine is the storage machine.
 void separate_windows(TensorFunction&, const std::map<Buffer, Layout>& layouts, const Machine&);
 
 }  // namespace dlcc::tensor

@@ -8,6 +8,7 @@
 #include "tensor/schedules/image_rows.h"
 #include "tensor/schedules/loops.h"
 #include "tensor/schedules/row_reduction.h"
+#include "tensor/schedules/sizes.h"
 #include "tensor/simplify.h"
 #include "tensor/visit.h"
 
@@ -31,7 +32,7 @@ class TiledReductionPlanner {
 
   std::optional<TiledReductionPlan> run() {
     const Stage& stage = f_.stages[k_];
-    if (!is_static_reduction(stage)) return std::nullopt;
+    if (!is_single_reduction(stage)) return std::nullopt;
     plan_.reduced = stage;
     const Ranges ranges = ranges_of(stage);
     plan_.reduced.values[0] = simplify(stage.values[0], ranges);
@@ -43,7 +44,7 @@ class TiledReductionPlanner {
     plan_.by_row = reads_stage();
     if (plan_.by_row) find_block();
     for (const Load& l : loads_of(plan_.reduced.values[0]))
-      if (l.otherwise && !add_copy(l, ranges)) return std::nullopt;
+      if (l.otherwise && !add_copy(l)) return std::nullopt;
     read_copies();
     if (!reads_along_row()) return std::nullopt;
     return plan_;
@@ -68,15 +69,16 @@ class TiledReductionPlanner {
   }
 
   // Plans a padded copy of the load's operand. Several loads of one operand share its copy.
-  bool add_copy(const Load& l, const Ranges& ranges) {
+  bool add_copy(const Load& l) {
     const bool is_param = std::ranges::count(f_.params, l.buffer) > 0;
-    const std::vector<Range> read = ranges_read(l, ranges);
-    if (!is_param || !as<Literal>(l.otherwise) || read.empty()) return false;
+    if (!is_param || !as<Literal>(l.otherwise)) return false;
     PaddedCopy copy{l.buffer, {}, {}, l.otherwise};
     Shape shape;
-    for (const Range& r : read) {
-      copy.first.push_back(r.low);
-      shape.push_back(r.high - r.low + 1);
+    for (size_t d = 0; d < l.indices.size(); ++d) {
+      const auto read = indices_read(l, d, f_.stages[k_]);
+      if (!read) return false;
+      copy.first.push_back(read->first);
+      shape.push_back(read->count);
     }
     for (const PaddedCopy& other : plan_.copies)
       if (other.operand == l.buffer)
@@ -149,21 +151,24 @@ class TileChooser {
         by_row_(plan.by_row),
         machine_(machine),
         loads_(loads_of(plan.reduced.values[0])) {
-    row_vectors_ = std::max<int64_t>(extent(row_) / lanes, 1);
+    row_vectors_ = std::max<int64_t>(typical_extent(row_) / lanes, 1);
   }
 
   RowTile run() {
     consider(-1, 1);
     if (by_row_) return best_;
     for (int axis = static_cast<int>(stage_.axes.size()); axis-- > 0;)
-      for (int64_t unrolled = 2; axis != row_ && unrolled <= std::min(extent(axis), machine_.max_unrolled_indices);
-           ++unrolled)
+      for (int64_t unrolled = 2;
+           axis != row_ && unrolled <= std::min(typical_extent(axis), machine_.max_unrolled_indices); ++unrolled)
         consider(axis, unrolled);
     return best_;
   }
 
  private:
-  int64_t extent(int axis) const { return stage_.axes[static_cast<size_t>(axis)].extent.value(); }
+  int64_t typical_extent(int axis) const {
+    const Dim& extent = stage_.axes[static_cast<size_t>(axis)].extent;
+    return extent.is_constant() ? extent.value() : typical_image_size(extent);
+  }
 
   void consider(int axis, int64_t unrolled) {
     const std::vector<bool> shared = loads_shared_along(axis, unrolled);
@@ -182,10 +187,10 @@ class TileChooser {
       const int64_t used = accumulators + kept + shuffled + product + machine_.unassigned_registers;
       if (used > machine_.vector_registers && accumulators > 1) break;
       // The last tiles of the axis and of the row are smaller, but take as long.
-      const int64_t tiles = (axis < 0 ? 1 : ceil_div(extent(axis), unrolled)) * ceil_div(row_vectors_, vectors);
+      const int64_t tiles = (axis < 0 ? 1 : ceil_div(typical_extent(axis), unrolled)) * ceil_div(row_vectors_, vectors);
       const int64_t bound = std::max<int64_t>({accumulators, loads, machine_.accumulators_in_flight});
       const double time = (static_cast<double>(bound) + machine_.tile_overhead) * static_cast<double>(tiles) /
-                          static_cast<double>(axis < 0 ? 1 : extent(axis));
+                          static_cast<double>(axis < 0 ? 1 : typical_extent(axis));
       if (best_time_ < 0 || time < best_time_) best_ = {axis, unrolled, vectors}, best_time_ = time;
     }
   }
@@ -195,7 +200,7 @@ class TileChooser {
     if (axis < 0) return std::vector<bool>(loads_.size(), true);
     Ranges ranges = ranges_of(stage_);
     const Var tile = make_var("tile"), u = make_var("u");
-    ranges[tile] = {0, extent(axis) / unrolled - 1};
+    ranges[tile] = {0, typical_extent(axis) / unrolled - 1};
     ranges[u] = {0, unrolled - 1};
     const Substitution at = {{stage_.axes[static_cast<size_t>(axis)].var, Expr(tile) * Expr(unrolled) + Expr(u)}};
     std::vector<bool> shared;
@@ -243,17 +248,21 @@ class TiledReductionScheduler {
   static Stmt fill(const PaddedCopy& copy) {
     const StorageLoops loops = storage_loops({}, copy.padded->shape);
     const size_t last = loops.vars.size() - 1;
-    const int64_t width = copy.padded->shape[last].value(), first = copy.first[last];
-    const int64_t begin = std::clamp<int64_t>(-first, 0, width);
-    const int64_t end = std::clamp<int64_t>(copy.operand->shape[last].value() - first, begin, width);
-    auto part = [&](int64_t from, int64_t to, bool is_inside) -> Stmt {
+    const Dim &width = copy.padded->shape[last], &inside = copy.operand->shape[last];
+    const int64_t first = copy.first[last];
+    Dim begin = -std::min<int64_t>(first, 0), end = inside - Dim(first);
+    if (width.is_constant()) {
+      begin = std::min(begin.value(), width.value());
+      end = std::clamp(end.value(), begin.value(), width.value());
+    }
+    auto part = [&](const Dim& from, const Dim& to, bool is_inside) -> Stmt {
       if (from == to) return nullptr;
-      Var i = make_var("i");
-      std::vector<Expr> at = loops.index, source;
-      at[last] = Expr(i) + Expr(from);
-      for (size_t d = 0; d <= last; ++d) source.push_back(at[d] + Expr(copy.first[d]));
-      const Expr value = is_inside ? load(copy.operand, std::move(source), copy.outside) : copy.outside;
-      return for_loop(i, to - from, LoopKind::vector, store(copy.padded, at, value));
+      return vector_loop(to - from, "i", [&](const Expr& i) {
+        std::vector<Expr> at = loops.index, source;
+        at[last] = i + Expr(from);
+        for (size_t d = 0; d <= last; ++d) source.push_back(at[d] + Expr(copy.first[d]));
+        return store(copy.padded, at, is_inside ? load(copy.operand, std::move(source), copy.outside) : copy.outside);
+      });
     };
     return loops.wrap(sequence({part(0, begin, false), part(begin, end, true), part(end, width, false)}), 0, last);
   }
@@ -264,7 +273,7 @@ class TiledReductionScheduler {
       if (k == plan_.blocked_axis)
         body = in_blocks(axis(k), body);
       else if (k != plan_.row_axis && k != tile_.unrolled_axis)
-        body = for_loop(axis(k).var, axis(k).extent.value(), LoopKind::parallel, body);
+        body = for_loop(axis(k).var, Expr(axis(k).extent), LoopKind::parallel, body);
     return body;
   }
 
@@ -279,10 +288,16 @@ class TiledReductionScheduler {
   }
 
   Stmt unrolled_axis() const {
-    const int64_t extent = axis(tile_.unrolled_axis).extent.value(), size = tile_.unrolled;
-    Var t = make_var("tile");
-    Stmt whole = for_loop(t, extent / size, LoopKind::parallel, rows(Expr(t) * Expr(size), size));
-    return extent % size ? sequence({whole, rows(Expr(extent - extent % size), extent % size)}) : whole;
+    const Dim& extent = axis(tile_.unrolled_axis).extent;
+    const int64_t size = tile_.unrolled;
+    const Dim tiles = floor_div(extent, size), rest = extent - tiles * Dim(size);
+    Var t = make_var("tile"), last = make_var("u");
+    Stmt whole = for_loop(t, Expr(tiles), LoopKind::parallel, rows(Expr(t) * Expr(size), size));
+    if (rest == Dim(0)) return whole;
+    const Expr done = Expr(tiles * Dim(size));
+    return sequence({whole, rest.is_constant()
+                                ? rows(done, rest.value())
+                                : for_loop(last, Expr(rest), LoopKind::serial, rows(done + Expr(last), 1))});
   }
 
   // A result must not be computed twice if the epilogue reads an operand: the result may be stored in its memory.
@@ -293,7 +308,7 @@ class TiledReductionScheduler {
 
   // `count` indices of the unrolled axis from `first` on, for the whole row.
   Stmt rows(const Expr& first, int64_t count) const {
-    return in_row_tiles(axis(plan_.row_axis).extent.value(), tile_.vectors, lanes_, repetition(),
+    return in_row_tiles(axis(plan_.row_axis).extent, tile_.vectors, lanes_, repetition(),
                         [&](const Expr& left, int64_t vectors, int64_t lanes) {
                           return tile({first, count, left, vectors, lanes});
                         });
@@ -336,10 +351,10 @@ class TiledReductionScheduler {
     const bool is_strided =
         std::ranges::any_of(loads, [&](const Load& l) { return lane_stride(l, axis(plan_.row_axis).var) > 1; });
     for (size_t k = axes.size(); k-- > 0;) {
-      const int64_t extent = axes[k].extent.value();
-      const bool is_short =
-          k + 1 == axes.size() && extent * accumulators <= machine_.max_unrolled_updates && !is_strided;
-      body = for_loop(axes[k].var, extent, is_short ? LoopKind::unrolled : LoopKind::serial, body);
+      const Dim& extent = axes[k].extent;
+      const bool is_short = k + 1 == axes.size() && extent.is_constant() && !is_strided &&
+                            extent.value() * accumulators <= machine_.max_unrolled_updates;
+      body = for_loop(axes[k].var, Expr(extent), is_short ? LoopKind::unrolled : LoopKind::serial, body);
     }
     return body;
   }

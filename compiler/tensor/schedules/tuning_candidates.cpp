@@ -20,7 +20,7 @@ namespace {
       max_half_blocks_to_interleave, winograd_transform_cost, winograd_block_bytes, min_winograd_tiles_per_thread,     \
       max_unrolled_updates, max_row_tiles, shared_element_registers, max_results_of_several_blocks,                    \
       max_unrolled_indices, max_row_vectors, max_lane_stride, elementwise_chunk, min_elementwise_chunks,               \
-      min_table_uses, max_unrolled_period, max_transposed_tile, row_accumulators, call_cost, fork_cost, min_task_cost, \
+      min_table_uses, max_unrolled_period, max_broadcast_versions, max_transposed_tile, row_accumulators, call_cost, fork_cost, min_task_cost, \
       max_tasks_per_thread, register_store_cost, memory_store_cost, memory_load_cost, max_call_share,                  \
       registers_per_loop, max_halo_growth
 

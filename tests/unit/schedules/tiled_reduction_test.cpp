@@ -61,6 +61,37 @@ TEST_CASE("grouped convolutions of dense images") {
     check_tiled(convolution(shape));
 }
 
+TEST_CASE("images of symbolic height and width") {
+  const Dim h = Dim::symbol({"h", 1}), w = Dim::symbol({"w", 1});
+  auto check = [](const TensorFunction& f) {
+    CAPTURE(print(f));
+    REQUIRE(applies(f));
+    check_symbolic_schedule(f, {}, {}, {}, {1, 2, 3, 7, 16, 40, 70});
+    const std::string text = print(
+        schedule({f, std::vector<bool>(f.params.size(), false), std::vector<Layout>(f.params.size() + 1), {avx512}})
+            .variants[0]);
+    CAPTURE(text);
+    CHECK(text.find("scratch padded") != std::string::npos);
+    CHECK(text.find(" and ") == text.rfind(" and "));  // only the copy tests its index
+  };
+  check(convolution({.c = 6, .h = h, .w = w, .o = 9, .groups = 3}));
+  check(convolution({.c = 4, .h = h, .w = w, .o = 8, .k = 5, .stride = 2, .pad = 2, .groups = 2, .smooth = true}));
+  check(convolution({.c = 4, .h = 12, .w = w, .o = 8, .groups = 2, .epilogue = false}));
+  check(convolution({.c = 4, .h = h, .w = 30, .o = 8, .groups = 2, .epilogue = false}));
+  check(depthwise({.c = 3, .h = h, .w = w, .dilation = 2, .pad = 2}, DepthwiseEpilogue::residual));
+}
+
+TEST_CASE("sums along an axis of symbolic size") {
+  const Dim m = Dim::symbol({"m"}), n = Dim::symbol({"n"});
+  Definition d("sum");
+  Tensor x = d.input("x", dtype::f32, {3, m, n});
+  d.reduce_result("y", dtype::f32, {3, n}, sum_of(dtype::f32), {m},
+                  [&](Index i, Index r) { return x(i[0], r[0], i[1]); });
+  const TensorFunction f = d.finish();
+  CHECK(applies(f));
+  check_symbolic_schedule(f);
+}
+
 TEST_CASE("output channels of a group share the tile's vectors of data") {
   const TensorFunction f = convolution({.c = 8, .h = 16, .w = 64, .o = 16, .groups = 2, .epilogue = false});
   const std::string text = print(schedule({f, {false, true}, std::vector<Layout>(3), {avx512}}).variants[0]);
