@@ -17,13 +17,6 @@ bool is_single_reduction(const Stage& s) {
          std::ranges::none_of(s.reduction->axes, is_empty);
 }
 
-bool is_static_reduction(const Stage& s) {
-  if (!is_single_reduction(s)) return false;
-  auto is_constant = [](const Axis& a) { return a.extent.is_constant(); };
-  return std::ranges::all_of(s.axes, is_constant) && std::ranges::all_of(s.reduction->axes, is_constant) &&
-         std::ranges::all_of(loads_of(s.values[0]), [](const Load& l) { return is_static(l.buffer->shape); });
-}
-
 std::optional<size_t> row_axis_of(const Stage& s) {
   for (size_t a = s.axes.size(); a-- > 0;)
     if (s.axes[a].extent != Dim(1)) return a;

@@ -12,8 +12,6 @@ namespace dlcc::tensor {
 
 // Whether the stage is a reduction with one result, and no axis has the constant extent 0.
 bool is_single_reduction(const Stage&);
-// The same, and its axes and operands have static sizes.
-bool is_static_reduction(const Stage&);
 
 // The axis of the rows of the stage's result: the last one whose extent is not 1. Empty if there is none.
 std::optional<size_t> row_axis_of(const Stage&);

@@ -1,6 +1,7 @@
 // Code for kernels with symbols, at many sizes: its results are the evaluator's.
 #include "harness.h"
 #include "tensor/builder.h"
+#include "tensor/parse.h"
 #include "tensor/passes/expand_math.h"
 #include "tensor/passes/parallel_loops.h"
 #include "tensor/schedules/schedule.h"
@@ -115,6 +116,22 @@ TEST_CASE("code of products with symbolic M, N and K") {
 TEST_CASE("code of symbolic chains, reductions, padding and transpositions equals the evaluator") {
   for (const Shape& shape : {Shape{count}, Shape{n, 24}, Shape{3, n}, Shape{n, 2, s}}) check_code(chain(shape));
   for (const TensorFunction& f : {row_sums(), column_maxima(), padded(), transposed()}) check_code(f);
+}
+
+TEST_CASE("a condition on an index gives the range of loads in its arm only") {
+  Diagnostics errors;
+  auto parsed = parse(R"(kernel @f<n in 1..>(read x: f32[n], write y: f32[n + 9]) {
+  for i in n + 9 {
+    if i < n {
+      y[i] = x[i] else 1.0
+    } else {
+      y[i] = x[i] else 2.0
+    }
+  }
+})",
+                      "t.tir", errors);
+  REQUIRE_MESSAGE(parsed, errors.str());
+  for (int64_t size : {1, 16, 33}) run(parsed->kernels[0], {numbers(dtype::f32, {size})}, 1, {}, {{"n", size}});
 }
 
 TEST_CASE("code of a batch of slices, with scratch and on threads") {

@@ -100,6 +100,48 @@ TEST_CASE("transpositions, predicated reads, integers and concatenation of symbo
   check_symbolic_schedule(c.finish());
 }
 
+TEST_CASE("rows of symbolic size that repeat") {
+  for (const Dim& repeated : {Dim(2) * s, Dim(5) * s, n * s, Dim(2) * s + Dim(3)}) {
+    Definition d("repeated");
+    Tensor x = d.input("x", dtype::f32, {3, s});
+    d.result("y", dtype::f32, {4, repeated},
+             [&](Index i) { return x(floor_mod(i[0], Expr(3)), floor_mod(i[1], Expr(s))); });
+    const TensorFunction f = d.finish();
+    check_symbolic_schedule(f);
+    const std::string text = print(schedule({f, {false}, {{}, {}}, {avx2}}).variants[0]);
+    CAPTURE(text);
+    CHECK((text.find(", s)]") == std::string::npos) == (repeated != n * s));  // no lane computes a remainder
+  }
+}
+
+TEST_CASE("operands of symbolic size that may be broadcast along the vectors") {
+  auto function = [](const std::vector<Dim>& sizes, const Dim& result) {
+    Definition d("broadcast");
+    std::vector<Tensor> operands;
+    for (size_t k = 0; k < sizes.size(); ++k)
+      operands.push_back(d.input("x" + std::to_string(k), dtype::f32, {2, sizes[k]}));
+    d.result("y", dtype::f32, {2, result}, [&](Index i) {
+      Expr sum = literal(dtype::f32, 1.0);
+      for (size_t k = 0; k < sizes.size(); ++k) sum = sum + operands[k](i[0], min(i[1], Expr(sizes[k] - Dim(1))));
+      return sum;
+    });
+    return d.finish();
+  };
+  const Dim k = Dim::symbol({"k", 1}), l = Dim::symbol({"l", 1}), m = Dim::symbol({"m", 1});
+  const std::vector<std::vector<Dim>> lists = {{n}, {n, s}, {n, s, k}, {n, s, k, l, m}, {n, n + Dim(1)}};
+  for (const std::vector<Dim>& sizes : lists) {
+    Dim largest = 1;
+    for (const Dim& d : sizes) largest = max(largest, d);
+    for (const Dim& result : {largest, Dim(33)})
+      check_symbolic_schedule(function(sizes, result), {}, {}, {}, {1, 33, 7, 1, 40});
+  }
+  const TensorFunction f = function({n, s}, max(n, s));
+  const std::string text = print(schedule({f, {false, false}, std::vector<Layout>(3), {avx2}}).variants[0]);
+  CAPTURE(text);
+  CHECK(text.find("if max(n, s) <= n and max(n, s) <= s {") != std::string::npos);
+  CHECK(text.find("max(n, s) <= s and n <= 1 {") != std::string::npos);
+}
+
 TEST_CASE("no predicate is left in the kernel of a chain of symbolic functions") {
   Definition d("chain");
   Tensor x = d.input("x", dtype::f32, {n, s}), b = d.input("b", dtype::f32, {s});

@@ -47,6 +47,25 @@ TEST_CASE("facts about loop variables prove indices in bounds") {
   CHECK_FALSE(provably_lt(i, n));  // without the facts
 }
 
+TEST_CASE("divisions leave out what the facts bound") {
+  const Dim i = Dim::symbol({"i"}), j = Dim::symbol({"j"}), w = Dim::symbol({"w", 1});
+  Facts f;
+  f.assume_le(i + Dim(1), Dim(2) * w);
+  auto divided = [&](const Dim& a, const Dim& b) {
+    const auto division = f.divide(a, b);
+    return division ? division->quotient.str() + ", " + division->remainder.str() : "unknown";
+  };
+  const Dim flat = i + Dim(2) * w * j;
+  CHECK(divided(flat, Dim(2) * w) == "j, i");
+  CHECK(divided(flat, Dim(4) * w) == "floor_div(j, 2), 2 * w * floor_mod(j, 2) + i");
+  CHECK(divided(floor_div(flat, 2), w) == "j, floor_div(i, 2)");
+  CHECK(divided(flat, 2) == "j * w + floor_div(i, 2), floor_mod(i, 2)");
+  CHECK(divided(flat, w) == "2 * j + floor_div(i, w), floor_mod(i, w)");
+  CHECK(divided(i, w) == "unknown");
+  CHECK(divided(flat, w + Dim(1)) == "unknown");
+  CHECK(divided(flat, j) == "unknown");  // j may be 0
+}
+
 TEST_CASE("random facts prove nothing that is false") {
   std::mt19937 random(7);
   auto draw = [&](int64_t low, int64_t high) { return std::uniform_int_distribution<int64_t>(low, high)(random); };
@@ -61,13 +80,15 @@ TEST_CASE("random facts prove nothing that is false") {
     }
     return d;
   };
-  int proved = 0;
+  int proved = 0, divided = 0;
   for (int round = 0; round < 4000; ++round) {
     Facts f;
     const Dim left = some(), right = some(), low = some(), high = some(), p = some(), q = some();
     if (!f.assume_le(low, high) || !f.assume_equal(left, right)) continue;
     const bool le = f.provably_le(p, q), equal = f.apply(p) == f.apply(q);
-    proved += le;
+    const Dim divisor = Dim::symbol(symbols[1]) * Dim(draw(1, 3));
+    const auto division = f.divide(p, divisor);
+    proved += le, divided += division.has_value();
     for (int64_t a = 0; a <= 4; ++a)
       for (int64_t b = 1; b <= 4; ++b)
         for (int64_t c = -2; c <= 3; ++c) {
@@ -75,9 +96,12 @@ TEST_CASE("random facts prove nothing that is false") {
           if (left.evaluate(at) != right.evaluate(at) || *low.evaluate(at) > *high.evaluate(at)) continue;
           CHECK((!le || *p.evaluate(at) <= *q.evaluate(at)));
           CHECK((!equal || p.evaluate(at) == q.evaluate(at)));
+          CHECK((!division || division->quotient.evaluate(at) == floor_div(p, divisor).evaluate(at)));
+          CHECK((!division || division->remainder.evaluate(at) == floor_mod(p, divisor).evaluate(at)));
         }
   }
   CHECK(proved > 100);
+  CHECK(divided > 100);
 }
 
 }  // namespace dlcc
