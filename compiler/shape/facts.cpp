@@ -81,7 +81,9 @@ std::optional<int64_t> Facts::lower_bound(const Dim& d) const { return dlcc::low
 // With b = g * c and a = b * whole + g * part + rest, where 0 <= rest < g, the quotient is whole + part / c.
 std::optional<Facts::Division> Facts::divide(const Dim& dividend, const Dim& divisor) const {
   const Dim a = apply(dividend), b = apply(divisor);
-  if (a.is_overflow() || b.terms().size() != 1 || !provably_le(1, b)) return std::nullopt;
+  if (a.is_overflow() || b.is_overflow() || !provably_le(1, b)) return std::nullopt;
+  if (provably_le(0, a) && provably_lt(a, b)) return Division{0, a};
+  if (b.terms().size() != 1) return std::nullopt;
   const Dim::Term& monomial = b.terms()[0];
   Split s = split_multiples(a, monomial);
   const Dim whole = Dim::sum_of(std::move(s.whole)), remainder = Dim::sum_of(s.rest);

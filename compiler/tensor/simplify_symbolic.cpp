@@ -10,7 +10,7 @@ namespace {
 
 class SymbolicSimplifier {
  public:
-  SymbolicSimplifier(const Stage& stage, const std::vector<Symbol>& symbols) : facts_(facts_within(stage, symbols)) {}
+  explicit SymbolicSimplifier(const IndexFacts& facts) : facts_(facts) {}
 
   Expr run(const Expr& e) const {
     return rewrite(e, [&](const Expr& x) { return as<Load>(x) ? load_of(x) : as<Binary>(x) ? binary_of(x) : x; });
@@ -63,20 +63,22 @@ class SymbolicSimplifier {
     }
   }
 
-  const IndexFacts facts_;
+  const IndexFacts& facts_;
 };
 
 }  // namespace
+
+Expr simplify_symbolic(const Expr& e, const IndexFacts& facts) { return SymbolicSimplifier(facts).run(e); }
 
 void simplify_symbolic(TensorFunction& f) {
   const std::vector<Symbol> symbols = symbols_of(f);
   if (symbols.empty()) return;
   for (Stage& stage : f.stages) {
     if (stage.body) continue;
-    const SymbolicSimplifier simplifier(stage, symbols);
+    const IndexFacts facts = facts_within(stage, symbols);
     const Ranges ranges = ranges_of(stage);
     for (Expr& value : stage.values) {
-      const Expr simple = simplify(value, ranges), changed = simplifier.run(simple);
+      const Expr simple = simplify(value, ranges), changed = simplify_symbolic(simple, facts);
       if (!changed.same_node(simple)) value = simplify(changed, ranges);
     }
   }

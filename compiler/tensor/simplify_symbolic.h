@@ -6,11 +6,16 @@
 
 namespace dlcc::tensor {
 
-// Simplifies the values of all stages without a body, where the extents of a stage's axes prove it:
+class IndexFacts;
+
+// Simplifies an expression where the facts prove it:
 //   * floordiv(i + w * j, w) is j, and floormod(i + w * j, w) is i, for 0 <= i < w;
 //   * minima and maxima of which one operand is never larger are that operand;
 //   * comparisons that always or never hold are replaced by their result;
 //   * predicated loads whose indices are in range lose the predicate.
+Expr simplify_symbolic(const Expr&, const IndexFacts&);
+
+// Simplifies the values of all stages without a body, by the extents of their axes.
 void simplify_symbolic(TensorFunction&);
 
 }  // namespace dlcc::tensor

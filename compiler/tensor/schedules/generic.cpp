@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "tensor/analysis.h"
+#include "tensor/schedules/interior.h"
 #include "tensor/schedules/loops.h"
 #include "tensor/schedules/row_reduction.h"
 #include "tensor/visit.h"
@@ -37,7 +38,7 @@ class StageScheduler {
   Stmt by_element() {
     const bool is_elementwise = !stage_.reduction && !stage_.body && stage_.requirements.empty();
     if (!is_elementwise || std::ranges::count(shape_, Dim(0))) return nullptr;
-    return loops_.wrap(stores(), 0, loops_.extents.size());
+    return loops_.wrap(stores(values()), 0, loops_.extents.size());
   }
 
  private:
@@ -82,21 +83,26 @@ class StageScheduler {
     return loops_.extents.empty() ? 0 : loops_.extents.size() - 1;
   }
 
-  // The stores of one element of each result.
-  Stmt stores() const {
+  // The values of one element of each result, as expressions of the loops' variables, and their stores.
+  std::vector<Expr> values() const {
+    std::vector<Expr> all;
+    for (const Expr& v : stage_.values) all.push_back(at_index(v, stage_, loops_.index));
+    return all;
+  }
+  Stmt stores(const std::vector<Expr>& values) const {
     std::vector<Stmt> all;
     for (size_t k = 0; k < stage_.results.size(); ++k)
-      all.push_back(
-          store(stage_.results[k], result_index(loops_.index), at_index(stage_.values[k], stage_, loops_.index)));
+      all.push_back(store(stage_.results[k], result_index(loops_.index), values[k]));
     return sequence(std::move(all));
   }
 
   Stmt elementwise() {
-    Stmt body = stores();
-    if (loops_.extents.empty()) return body;
-    size_t v = vector_loop();
-    body = loops_.wrap(body, v + 1, loops_.extents.size());
+    const std::vector<Expr> all = values();
+    if (loops_.extents.empty()) return stores(all);
+    const size_t v = vector_loop();
+    const Stmt body = loops_.wrap(stores(all), v + 1, loops_.extents.size());
     if (Stmt rows = repeated_rows(body, v)) return loops_.wrap(rows, 0, v);
+    if (Stmt parts = interior_and_borders(body, all, v)) return loops_.wrap(parts, 0, v);
     if (std::ranges::all_of(loops_.extents.begin(), loops_.extents.begin() + static_cast<std::ptrdiff_t>(v),
                             [](const Dim& extent) { return extent == Dim(1); }))
       return loops_.wrap(in_chunks(body, v), 0, v);
@@ -127,14 +133,15 @@ class StageScheduler {
     return x && x->op == BinaryOp::floor_mod && is_var(x->a, v) && structurally_equal(x->b, simplify(Expr(divisor)));
   }
 
-  // The loop over rows that repeat (repeated_elements); null if there are none, or less than two whole ones.
+  // The loop over rows that repeat (repeated_elements); null if there are none. A row of constant size must be repeated
+  // as a whole.
   Stmt repeated_rows(const Stmt& body, size_t loop) const {
     const auto elements = repeated_elements(loops_.vars[loop]);
     const Dim& count = loops_.extents[loop];
-    if (!elements || !provably_le(Dim(2) * *elements, count)) return nullptr;
-    return elements->is_constant() && count.is_constant()
-               ? repeated_rows(body, loops_.vars[loop], elements->value(), count.value())
-               : repeated_rows(body, loops_.vars[loop], *elements, count);
+    if (!elements) return nullptr;
+    if (!elements->is_constant()) return repeated_rows(body, loops_.vars[loop], *elements, count);
+    const bool repeats = count.is_constant() && count.value() >= 2 * elements->value();
+    return repeats ? repeated_rows(body, loops_.vars[loop], elements->value(), count.value()) : nullptr;
   }
 
   // Rows of symbolic size. The condition, which always holds, gives the range of a row's elements.
@@ -170,6 +177,21 @@ class StageScheduler {
                                   elements(Expr(g) * Expr(group), Expr(u) * Expr(vector), vector));
     return sequence({for_loop(g, groups, LoopKind::parallel, vectors),
                      count % group ? elements(Expr(groups * group), Expr(0), count % group) : nullptr});
+  }
+
+  // The loop in three parts, if it has an interior (interior.h); else null.
+  Stmt interior_and_borders(const Stmt& body, const std::vector<Expr>& values, size_t loop) const {
+    const auto interior = find_interior(values, loops_, loop);
+    if (!interior) return nullptr;
+    auto part = [&](const Stmt& s, const Dim& begin, const Dim& end) {
+      return begin == end ? nullptr : vector_loops(s, loop, Expr(begin), end - begin);
+    };
+    const Stmt inside = loops_.wrap(stores(interior->values), loop + 1, loops_.extents.size());
+    const Dim &whole = loops_.extents[loop], size = interior->end - interior->begin;
+    const Stmt parts = sequence({part(body, 0, interior->begin), part(inside, interior->begin, interior->end),
+                                 part(body, interior->end, whole)});
+    if (provably_le(interior->least_size, size)) return parts;
+    return if_then(Expr(interior->least_size) <= Expr(size), parts, part(body, 0, whole));
   }
 
   // min(v, n - 1): the index of an operand of n elements that may be broadcast along the variable.
