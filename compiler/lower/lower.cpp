@@ -54,8 +54,9 @@ Program Lowerer::run() {
   return std::move(program_);
 }
 
-void Lowerer::unsupported(const SourceLocation& location, const std::string& what) {
-  diagnostics_.error(DiagnosticId::unsupported_construct, location, what + " cannot be compiled to native code");
+void Lowerer::unsupported(const SourceLocation& location, const std::string& what, const std::string& help) {
+  diagnostics_.error(DiagnosticId::unsupported_construct, location, what + " cannot be compiled to native code", {},
+                     help);
   throw Unsupported();
 }
 

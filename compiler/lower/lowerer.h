@@ -61,7 +61,7 @@ class Lowerer {
     const Constant* constant = nullptr;  // owned by the module; of a constant operand of a function, else null
   };
 
-  [[noreturn]] void unsupported(const SourceLocation&, const std::string& what);
+  [[noreturn]] void unsupported(const SourceLocation&, const std::string& what, const std::string& help = {});
   [[noreturn]] void too_large(const SourceLocation&, const std::string& what, const std::string& help);
   void count_inlined(const relay::Function&, const SourceLocation&);  // an error if there are too many operations
 

@@ -123,6 +123,7 @@ Type Inference::infer(Binding& binding, MakeFunction& op) {
   Type type = function_type(std::move(params), function.result_type, function.type_params);
   binding.var->type = type;  // the function may call itself
   infer_body(function, binding.location);
+  type = function_type(as<FunctionType>(type)->params, function.result_type, function.type_params);
   for (const Var& p : function.params)
     for_each_symbol(unifier_.shallow(p->type), [&](const Symbol& s) { visible.insert(s.name); });
   for_each_symbol(unifier_.shallow(function.result_type), [&](const Symbol& s) {
@@ -139,6 +140,8 @@ void Inference::infer_body(Function& function, const SourceLocation& location) {
   std::vector<Binding>* outer = std::exchange(out_, &function.body.bindings);
   if (!coerce(function.body.result, found, function.result_type, location))
     mismatch(location, "the function's result", function.result_type, found);
+  else
+    function.result_type = refine(function.result_type, found);
   out_ = outer;
   if (auto kinds = kinds_.find(&function); kinds != kinds_.end()) check_kinds(kinds->second, location);
 }
