@@ -54,7 +54,12 @@ Type Inference::infer(Binding& binding, MakeTuple& op) {
   return tuple_type(std::move(fields));
 }
 
+// A function that is taken out of a known tuple is the function itself, of which each call has its own sizes.
 Type Inference::infer(Binding& binding, Project& op) {
+  if (const Atom* field = values_.field(op); field && is_function(*field)) {
+    binding.op = Alias{Atom(*field)};
+    return infer(binding, std::get<Alias>(binding.op));
+  }
   Type result = unifier_.fresh();
   relate(
       [this, tuple = type_of(op.tuple, binding.location), index = op.index, result, location = binding.location] {
@@ -122,6 +127,7 @@ Type Inference::infer(Binding& binding, MakeFunction& op) {
   }
   Type type = function_type(std::move(params), function.result_type, function.type_params);
   binding.var->type = type;  // the function may call itself
+  if (function.type_params.empty()) functions_.insert(binding.var->id);
   infer_body(function, binding.location);
   type = function_type(as<FunctionType>(type)->params, function.result_type, function.type_params);
   for (const Var& p : function.params)
@@ -204,6 +210,7 @@ Type Inference::infer(Binding& binding, Alias& op) {
     if (auto global = globals_.find((*var)->id); global != globals_.end()) op.value = global->second;
   if (const GlobalRef* global = std::get_if<GlobalRef>(&op.value); global && !is_instance)
     globals_.emplace(binding.var->id, *global);
+  if (is_function(op.value)) functions_.insert(binding.var->id);
   return type_of(op.value, binding.location);
 }
 

@@ -134,6 +134,23 @@ TEST_CASE("a global function that calls itself in tail position is a loop") {
                                   {{dtype::f32, {2}}, {dtype::f32, {5}}, {dtype::i64, {}}}) == "");
 }
 
+TEST_CASE("a function that is a value has the sizes of the call that takes it") {
+  const std::string functions = R"(
+    def @apply(%f: fn (Tensor[(k), float32]) -> Tensor[(k), float32], %x: Tensor[(k), float32]) { %f(%f(%x)) }
+    def @square(%x: Tensor[(n), float32]) -> Tensor[(n), float32] { %x * %x }
+  )";
+  const std::string begin = "def @main(%a: Tensor[(n), float32], %b: Tensor[(m), float32]) {\n";
+  for (const char* body : {
+           "(@apply(@square, %a), @apply(@square, %b))",
+           "let %f = fn (%x: Tensor[(j), float32]) -> Tensor[(j), float32] { %x + sum(%a) };"
+           "(%f(%a), @apply(%f, %b), @apply(%f, %a), @apply(%f, full(1f, shape=[3])))",
+           "let %f = @square; let %g = %f; (@apply(%g, %b), %g(%a))",
+           "let %f = (@square, 1f); let %g = %f.0; (%g(%a), %g(%b), @apply(%g, %b))",
+       })
+    for (unsigned seed = 0; seed < 3; ++seed)
+      CHECK(difference_of_engines(seed, functions + begin + body + "}", {{dtype::f32, {2}}, {dtype::f32, {5}}}) == "");
+}
+
 TEST_CASE("a call by another name has sizes of its own") {
   const std::string text = R"(
     def @twice(%x: Tensor[(n), float32]) -> Tensor[(2 * n), float32] { concatenate((%x, %x)) }
