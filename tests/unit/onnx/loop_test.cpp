@@ -254,6 +254,21 @@ TEST_CASE("Loops of one trip count have scan outputs of one size, also in each o
   CHECK_MESSAGE(text.find("-> Tensor[(?1, ?1, 2), float32]") != std::string::npos, text);
   CHECK(evaluated(graph_bytes(graph), {x, integers({}, {2})}) == "(2, 2, 2): 4 8 6 12 4 8 6 12");
   CHECK(evaluated(graph_bytes(graph), {x, integers({}, {0})}) == "(0, 0, 2):");
+
+  // The inner loop is the first one that needs the size; and its scan output is appended to a carried tensor.
+  const std::string inputs = value("input", "x", f32, {"2"}) + value("input", "n", i64, {});
+  const std::string nested =
+      inputs + loop(body("2", loop(body("1", ""), "each2")), "all") + value("output", "all", f32, {"a", "b", "2"});
+  CHECK(evaluated(graph_bytes(nested), {x, integers({}, {2})}) == "(2, 2, 2): 2 4 3 6 2 4 3 6");
+  const std::string appended = value("input", "i", i64, {}) + value("input", "go", boolean, {}) +
+                               value("input", "rows", f32, {"r", "2"}) + loop(body("1", ""), "more") +
+                               node("Concat", {"rows", "more"}, {"longer"}, integer("axis", 0)) +
+                               value("output", "go", boolean, {}) + value("output", "longer", f32, {"s", "2"});
+  const std::string growing = inputs + value("input", "rows0", f32, {"t", "2"}) +
+                              node("Loop", {"n", "", "rows0"}, {"last"}, subgraph("body", appended)) +
+                              value("output", "last", f32, {"u", "2"});
+  CHECK(evaluated(graph_bytes(growing), {x, integers({}, {2}), floats({1, 2}, {7, 8})}) ==
+        "(5, 2): 7 8 2 4 3 6 2 4 3 6");
 }
 
 TEST_CASE("a scan output has as many slices as iterations ran") {
