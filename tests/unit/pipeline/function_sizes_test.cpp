@@ -97,6 +97,9 @@ TEST_CASE("a global function defines the sizes of its result anew at each call")
       prefix(%all.0, %all.1)
     }
     def @both(%x: Tensor[(k), float32], %y: Tensor[(j), float32]) { concatenate((@found(%x), @found(%y), @found(%x))) }
+    def @later(%x: Tensor[(k), float32]) {
+      @found(reshape(cast(@found(%x), dtype="float32"), newshape=[-1]) - 1f)
+    }
   )";
   const std::string begin = "def @main(%a: Tensor[(n), float32], %b: Tensor[(m), float32], %c: bool) {\n";
   for (const char* body : {
@@ -105,6 +108,8 @@ TEST_CASE("a global function defines the sizes of its result anew at each call")
            "(@found(%a), @found(%a - 1f), @found(%b), sum(@found(full(1f, shape=[5]))))",
            // by way of another function, and under another name
            "let %f = @both; (%f(%a, %b), sum(@both(%b, %b)))",
+           // with another size in the body
+           "(@later(%a), @later(%b), @later(%b - 1f))",
            // in branches and in a local function
            "let %f = fn (%x: Tensor[(k), float32]) { let %u = @both(%x, %a); sum(%u + @both(%x, %a)) };"
            "(%f(%a), %f(%b), if (%c) { @found(%a) } else { @both(%a, %b) })",
