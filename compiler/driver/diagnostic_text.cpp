@@ -29,15 +29,26 @@ std::string without_numbers(const std::string& message) {
   return result;
 }
 
+// "node 'b'", without its operator, or "7:3" in a text.
+std::string short_location(const SourceLocation& location) {
+  size_t name_end = location.node.rfind("' (");
+  if (!location.node.empty()) return location.node.substr(0, name_end == std::string::npos ? name_end : name_end + 1);
+  return location.line > 0 ? fmt::format("{}:{}", location.line, location.column) : "";
+}
+
+// A problem may be found several times at one location, for instance in each copy of a function.
 std::vector<Entry> grouped(const std::vector<Diagnostic>& list) {
   std::vector<Entry> entries;
+  std::set<std::pair<size_t, std::string>> seen;  // entries and locations
   std::map<std::tuple<Severity, DiagnosticId, std::string_view, std::string>, size_t> known;
   for (const Diagnostic& d : list) {
     auto [entry, is_new] =
         known.try_emplace({d.severity, d.id, d.location.file, without_numbers(d.message)}, entries.size());
+    const std::string where = short_location(d.location);
+    const bool is_repeated = !seen.emplace(entry->second, where).second && !where.empty();
     if (is_new)
       entries.push_back({&d, {}});
-    else
+    else if (!is_repeated)
       entries[entry->second].others.push_back(&d);
   }
   return entries;
@@ -99,13 +110,6 @@ std::string snippet(const Diagnostic& d) {
   std::string number = fmt::format("    {} | ", d.location.line);
   std::string margin = fmt::format("    {:{}} | ", "", number.size() - 7);
   return fmt::format("\n{}{}\n{}{:{}}^", number, line, margin, "", width(std::string_view(line).substr(0, at)));
-}
-
-// "node 'b'", without its operator, or "7:3" in a text.
-std::string short_location(const SourceLocation& location) {
-  size_t name_end = location.node.rfind("' (");
-  if (!location.node.empty()) return location.node.substr(0, name_end == std::string::npos ? name_end : name_end + 1);
-  return location.line > 0 ? fmt::format("{}:{}", location.line, location.column) : "";
 }
 
 std::string other_locations(const std::vector<const Diagnostic*>& others) {

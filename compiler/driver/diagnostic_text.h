@@ -10,7 +10,7 @@
 namespace dlcc::driver {
 
 // One entry for the diagnostics of one severity, identifier, file and message: the first of them, then the number of
-// the others and where the first few are. A help that several entries have is printed once.
+// others at other locations and where the first few are. A help that several entries have is printed once.
 //
 //   model.onnx: node 'a' (Foo): error[unsupported-operator]: operator Foo is not supported
 //       and 107 more: node 'b', node 'c', node 'd', ...

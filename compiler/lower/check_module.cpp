@@ -44,6 +44,13 @@ class ModuleChecker {
     return true;
   }
 
+  // Notes the sizes that the types of function values name. After the passes, such a size is known in the body of a
+  // function if it is one of the enclosing function.
+  void note_function_values(const relay::Function& f) {
+    for (const relay::Var& p : f.params) note_function_value(p->type);
+    note_function_values(f.body);
+  }
+
   // `has_caller`: the function is not @main, so that its caller gives the symbols of its parameters.
   void check_sizes(const relay::Function& f, bool has_caller) {
     std::set<std::string> of_main = given_;
@@ -60,6 +67,18 @@ class ModuleChecker {
   }
 
  private:
+  void note_function_value(const relay::Type& type) {
+    if (relay::as<relay::FunctionType>(type))
+      relay::for_each_symbol(type, [&](const Symbol& s) { of_function_values_.insert(s.name); });
+  }
+
+  void note_function_values(const relay::Block& block) {
+    for (const relay::Binding& b : block.bindings) {
+      note_function_value(b.var->type);
+      relay::for_each_block(b.op, [&](const relay::Block& inner) { note_function_values(inner); });
+    }
+  }
+
   void check_sizes(const relay::Block& block) {
     for (const relay::Binding& b : block.bindings) {
       if (auto missing = relay::missing_definition(b.op))
@@ -120,17 +139,22 @@ class ModuleChecker {
 
   void unknown_size(const std::string& symbol, const SourceLocation& location, const std::string& what) {
     if (!reported_.insert(symbol).second) return;
-    bool has_name = !symbol.starts_with('?');  // the names of inferred symbols begin with '?'
+    const bool has_name = !symbol.starts_with('?');  // the names of inferred symbols begin with '?'
+    const bool is_of_function = of_function_values_.contains(symbol);
     diagnostics_.error(
         DiagnosticId::dynamic_shape, location,
         fmt::format("the dimension '{}' of {} does not follow from the sizes of the inputs", symbol, what), {},
-        has_name ? fmt::format("give it a value: --dim {}=1", symbol)
-                 : "declare its shape in the model, or make the operand that decides it a constant; "
-                   "--input NAME=value:[1] makes an input of an ONNX model a constant");
+        is_of_function
+            ? "a function that is a value has one type: name sizes of the enclosing function in it, or call the "
+              "function by its name"
+        : has_name ? fmt::format("give it a value: --dim {}=N", symbol)
+                   : "declare its shape in the model, or make the operand that decides it a constant; "
+                     "--input NAME=value:[1] makes an input of an ONNX model a constant");
   }
 
   Diagnostics& diagnostics_;
-  std::set<std::string> given_;     // symbols that the caller gives
+  std::set<std::string> given_;  // symbols that the caller gives
+  std::set<std::string> of_function_values_;
   std::set<std::string> reported_;  // symbols; "" for dimensions that do not fit 64 bits
 };
 
@@ -154,6 +178,7 @@ bool check_module(const relay::Module& module, const SourceLocation& model, Diag
     checker.check_main(main->second);
   else
     diagnostics.error(DiagnosticId::undefined_value, model, "there is no function @main", {}, remedy_for_main(module));
+  for (const auto& [name, f] : module.functions) checker.note_function_values(f);
   for (const auto& [name, f] : module.functions)
     if (checker.check_nesting(f.body)) checker.check_sizes(f, name != "main");
   return diagnostics.error_count() == before;

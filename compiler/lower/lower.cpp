@@ -54,8 +54,9 @@ Program Lowerer::run() {
   return std::move(program_);
 }
 
-void Lowerer::unsupported(const SourceLocation& location, const std::string& what) {
-  diagnostics_.error(DiagnosticId::unsupported_construct, location, what + " cannot be compiled to native code");
+void Lowerer::unsupported(const SourceLocation& location, const std::string& what, const std::string& help) {
+  diagnostics_.error(DiagnosticId::unsupported_construct, location, what + " cannot be compiled to native code", {},
+                     help);
   throw Unsupported();
 }
 
@@ -147,6 +148,8 @@ void Lowerer::make_output(ValueId v, int index) {
 Lowerer::Operand Lowerer::operand(const Atom& atom, const Environment& env, const SourceLocation& location) {
   if (const relay::Var* var = std::get_if<relay::Var>(&atom)) return env.at((*var)->id);
   if (const Constant* c = std::get_if<Constant>(&atom)) return {.value = constant(*c)};
+  if (const auto* global = std::get_if<relay::GlobalRef>(&atom))
+    return {.closure = std::make_shared<Closure>(Closure{.global = global->name})};
   unsupported(location, "a function as a value");
 }
 
@@ -388,7 +391,9 @@ Lowerer::Operand Lowerer::call(const Binding& b, const relay::Call& x, const Env
   const auto* var = std::get_if<relay::Var>(&x.callee);
   auto known = var ? env.find((*var)->id) : env.end();
   if (known == env.end() || !known->second.closure) unsupported(b.location, "a call of a function value");
-  return call_closure(b, x, *known->second.closure, env, region);
+  const std::shared_ptr<const Closure> closure = known->second.closure;
+  return closure->global.empty() ? call_closure(b, x, *closure, env, region)
+                                 : call_global(b, x, closure->global, env, region);
 }
 
 Shape Lowerer::in_program(Shape shape) const {

@@ -155,9 +155,8 @@ Lowerer::Operand Lowerer::call_closure(const Binding& b, const relay::Call& x, c
   } else if (auto recursion = relay::tail_recursion(f, closure.id)) {
     result = loop(b, x, args, closure, *recursion, region);
   } else {
-    unsupported(b.location,
-                "recursion that is no loop (the function must end in an 'if', one block of which ends in the only "
-                "recursive call)");
+    unsupported(b.location, "recursion that is no loop",
+                "end the function in an 'if', one block of which ends in the only recursive call");
   }
   state_.sizes = std::move(sizes);
   return result;

@@ -19,7 +19,9 @@ constexpr int64_t most_inlined = int64_t{1} << 18;  // operations of inlined fun
 Lowerer::Operand Lowerer::call_global(const Binding& b, const relay::Call& x, const std::string& callee,
                                       const Environment& env, Region& region) {
   const relay::Function& f = module_.functions.at(callee);
-  if (!active_.insert(callee).second) unsupported(b.location, "recursion");
+  if (!active_.insert(callee).second)
+    unsupported(b.location, "recursion of several functions",
+                "make them one function, which ends in an 'if', one block of which ends in the only recursive call");
   if (active_.size() > most_nested_calls)
     too_large(b.location, fmt::format("functions call each other more than {} levels deep", most_nested_calls),
               "call the functions in a list, not each from the one before");

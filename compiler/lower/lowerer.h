@@ -40,15 +40,17 @@ class Lowerer {
   struct TensorCall;
   using Environment = std::map<int, Operand>;  // by variable
 
-  // A local function, with what it sees of the function that makes it.
+  // A local function, with what it sees of the function that makes it; or a global function, of which only the name is
+  // set.
   struct Closure {
-    const relay::Function* function;
-    int id;  // of the variable that is bound to it
-    Environment captured;
-    std::map<std::string, Dim> sizes;  // as State::sizes
+    const relay::Function* function = nullptr;
+    int id = -1;  // of the variable that is bound to it
+    Environment captured = {};
+    std::map<std::string, Dim> sizes = {};  // as State::sizes
+    std::string global = {};
   };
 
-  // The lowered form of a variable: a value in memory, a scalar, a tuple, or a local function.
+  // The lowered form of a variable: a value in memory, a scalar, a tuple, or a function.
   struct Operand {
     ValueId value = -1;
     tensor::Expr scalar = {};
@@ -61,7 +63,7 @@ class Lowerer {
     const Constant* constant = nullptr;  // owned by the module; of a constant operand of a function, else null
   };
 
-  [[noreturn]] void unsupported(const SourceLocation&, const std::string& what);
+  [[noreturn]] void unsupported(const SourceLocation&, const std::string& what, const std::string& help = {});
   [[noreturn]] void too_large(const SourceLocation&, const std::string& what, const std::string& help);
   void count_inlined(const relay::Function&, const SourceLocation&);  // an error if there are too many operations
 

@@ -143,6 +143,13 @@ std::optional<Operands> KnownValues::operands_of(const Module& module, const Ope
   return operands;
 }
 
+const Atom* KnownValues::field(const Project& project) const {
+  const Var* tuple = std::get_if<Var>(&project.tuple);
+  const auto fields = tuple ? tuples_.find((*tuple)->id) : tuples_.end();
+  const auto index = static_cast<size_t>(project.index);
+  return fields != tuples_.end() && index < fields->second.size() ? &fields->second[index] : nullptr;
+}
+
 void KnownValues::learn(const Module& module, const Binding& binding) {
   auto set = [&](KnownValue value) {
     if (value) values_[binding.var->id].assign(1, std::move(value));
@@ -155,10 +162,9 @@ void KnownValues::learn(const Module& module, const Binding& binding) {
     set(of(cast->value));
   } else if (const Project* project = std::get_if<Project>(&binding.op)) {
     const Var* tuple = std::get_if<Var>(&project->tuple);
-    auto fields = tuple ? tuples_.find((*tuple)->id) : tuples_.end();
     auto values = tuple ? values_.find((*tuple)->id) : values_.end();
     const auto index = static_cast<size_t>(project->index);
-    if (fields != tuples_.end() && index < fields->second.size()) set(of(fields->second[index]));
+    if (const Atom* known = field(*project)) set(of(*known));
     if (values != values_.end() && index < values->second.size()) set(values->second[index]);
   } else if (const Call* call = std::get_if<Call>(&binding.op)) {
     const OperatorRef* o = std::get_if<OperatorRef>(&call->callee);

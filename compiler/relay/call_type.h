@@ -36,6 +36,9 @@ class KnownValues {
   // is not (yet) a tensor, or the tuple's fields are not known.
   std::optional<Operands> operands_of(const Module&, const Operator&, const std::vector<Atom>& args) const;
 
+  // The operand that the projection takes out of a known tuple; null if the tuple is not known.
+  const Atom* field(const Project&) const;
+
  private:
   std::map<int, std::vector<KnownValue>> values_;  // by variable: of a tensor, or of a tuple's fields
   std::map<int, std::vector<Atom>> tuples_;        // fields of variables that are known tuples

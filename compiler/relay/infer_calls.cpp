@@ -1,5 +1,4 @@
-// Type inference of calls: the calls, the queue of type relations, run-time checks where sizes cannot be proved equal,
-// and messages.
+// Type inference of calls: the calls, the queue of type relations, and messages.
 #include <algorithm>
 
 #include "relay/inference.h"
@@ -259,14 +258,18 @@ Type Inference::call_function(const Type& callee, Call& call, Callee kind, const
   return substitute(open_symbols(result, existential), sizes);
 }
 
-// Adds the sizes of the callee's symbols that the arguments determine.
+// Adds the sizes of the callee's symbols that the arguments determine: first those that are no functions, since a
+// function may have the type for any size.
 void Inference::learn_sizes(const Call& call, const FunctionType& f, const SourceLocation& location,
                             std::map<std::string, Dim>& sizes) {
-  std::vector<DimPair> pairs;
-  for (size_t i = 0; i < call.args.size(); ++i)
-    if (const Type param = unifier_.resolve(f.params[i]); param && has_symbols(param))
-      add_dim_pairs(param, unifier_.resolve(type_of(call.args[i], location)), pairs);
-  match_sizes(pairs, is_of_callee, sizes);
+  for (const bool functions : {false, true}) {
+    std::vector<DimPair> pairs;
+    for (size_t i = 0; i < call.args.size(); ++i)
+      if (const Type param = unifier_.resolve(f.params[i]);
+          param && has_symbols(param) && (as<FunctionType>(param) != nullptr) == functions)
+        add_dim_pairs(param, unifier_.resolve(type_of(call.args[i], location)), pairs);
+    match_sizes(pairs, is_of_callee, sizes);
+  }
 }
 
 // "n would be -2" for a symbol whose value is below its lower bound; "" without any.
@@ -345,62 +348,6 @@ Var Inference::bind(std::string name, Operation op, const SourceLocation& locati
   var->type = std::visit([&](auto& o) { return infer(binding, o); }, binding.op);
   out_->push_back(std::move(binding));
   return var;
-}
-
-bool Inference::can_cast(const Type& f, const Type& e) {
-  const Type from = unifier_.shallow(f), to = unifier_.shallow(e);
-  const TupleType *fields = as<TupleType>(from), *wanted = as<TupleType>(to);
-  if (fields && wanted)
-    return std::ranges::equal(fields->fields, wanted->fields, [&](const Type& field, const Type& type) {
-      return unifier_.unify(field, type) || can_cast(field, type);
-    });
-  const TensorType *found = as<TensorType>(from), *expected = as<TensorType>(to);
-  if (!found || !expected || !same_element_type(*found, *expected)) return false;
-  return std::ranges::equal(found->shape, expected->shape,
-                            [](const Dim& a, const Dim& b) { return a == b || !a.is_constant() || !b.is_constant(); });
-}
-
-Operation Inference::cast(const Atom& atom, const Type& found, const Type& expected, const SourceLocation& location) {
-  const Type from = unifier_.shallow(found), to = unifier_.shallow(expected);
-  const TupleType *fields = as<TupleType>(from), *wanted = as<TupleType>(to);
-  if (!fields || !wanted) return MatchCast{atom, to};
-  MakeTuple tuple;
-  for (size_t k = 0; k < fields->fields.size(); ++k) {
-    const Type &field = fields->fields[k], &type = wanted->fields[k];
-    Atom value = bind("", Project{atom, static_cast<int>(k)}, location);
-    if (!unifier_.unify(field, type)) value = bind("checked", cast(value, field, type, location), location);
-    tuple.fields.push_back(std::move(value));
-  }
-  return tuple;
-}
-
-// A generic function is a value of the type of each instance: as fn (%x: T) -> U { %f(%x) }.
-bool Inference::coerce_generic(Atom& atom, const FunctionType& generic, const Type& expected,
-                               const SourceLocation& location) {
-  const Type type = instantiate(generic);
-  if (!unifier_.unify(type, expected)) return false;
-  Function function;
-  function.location = location;
-  function.result_type = as<FunctionType>(type)->result;
-  Call call{atom, {}, {}};
-  for (const Type& param : as<FunctionType>(type)->params)
-    call.args.emplace_back(function.params.emplace_back(module_.fresh("x", param)));
-  const Var result = module_.fresh("");
-  function.body = {{{result, std::move(call), location}}, result};
-  atom = bind("", MakeFunction{std::move(function)}, location);
-  return true;
-}
-
-bool Inference::coerce(Atom& atom, const Type& found, const Type& expected, const SourceLocation& location) {
-  const Type from = unifier_.shallow(found), to = unifier_.shallow(expected);
-  const FunctionType *generic = as<FunctionType>(from), *wanted = as<FunctionType>(to);
-  const bool is_instance = generic && wanted && !generic->type_params.empty() && wanted->type_params.empty();
-  if (is_instance) return coerce_generic(atom, *generic, to, location);
-  if (unifier_.unify(found, expected)) return true;
-  if (!can_cast(found, expected)) return false;
-  const Var* value = std::get_if<Var>(&atom);
-  atom = bind(value ? (*value)->name : "checked", cast(atom, found, expected, location), location);
-  return true;
 }
 
 // ---- the queue ------------------------------------------------------------------------------------------------------

@@ -54,7 +54,12 @@ Type Inference::infer(Binding& binding, MakeTuple& op) {
   return tuple_type(std::move(fields));
 }
 
+// A function that is taken out of a known tuple is the function itself, of which each call has its own sizes.
 Type Inference::infer(Binding& binding, Project& op) {
+  if (const Atom* field = values_.field(op); field && is_function(*field)) {
+    binding.op = Alias{Atom(*field)};
+    return infer(binding, std::get<Alias>(binding.op));
+  }
   Type result = unifier_.fresh();
   relate(
       [this, tuple = type_of(op.tuple, binding.location), index = op.index, result, location = binding.location] {
@@ -122,7 +127,9 @@ Type Inference::infer(Binding& binding, MakeFunction& op) {
   }
   Type type = function_type(std::move(params), function.result_type, function.type_params);
   binding.var->type = type;  // the function may call itself
+  if (function.type_params.empty()) functions_.insert(binding.var->id);
   infer_body(function, binding.location);
+  type = function_type(as<FunctionType>(type)->params, function.result_type, function.type_params);
   for (const Var& p : function.params)
     for_each_symbol(unifier_.shallow(p->type), [&](const Symbol& s) { visible.insert(s.name); });
   for_each_symbol(unifier_.shallow(function.result_type), [&](const Symbol& s) {
@@ -139,6 +146,8 @@ void Inference::infer_body(Function& function, const SourceLocation& location) {
   std::vector<Binding>* outer = std::exchange(out_, &function.body.bindings);
   if (!coerce(function.body.result, found, function.result_type, location))
     mismatch(location, "the function's result", function.result_type, found);
+  else
+    function.result_type = refine(function.result_type, found);
   out_ = outer;
   if (auto kinds = kinds_.find(&function); kinds != kinds_.end()) check_kinds(kinds->second, location);
 }
@@ -201,6 +210,7 @@ Type Inference::infer(Binding& binding, Alias& op) {
     if (auto global = globals_.find((*var)->id); global != globals_.end()) op.value = global->second;
   if (const GlobalRef* global = std::get_if<GlobalRef>(&op.value); global && !is_instance)
     globals_.emplace(binding.var->id, *global);
+  if (is_function(op.value)) functions_.insert(binding.var->id);
   return type_of(op.value, binding.location);
 }
 

@@ -95,10 +95,14 @@ class Inference {
   Dim fresh_symbol();
   void enter_symbols(const Type&);
 
+  // ---- values of other types than expected (infer_coercions.cpp)
   // Makes the atom a value of type `expected`, if need be by a run-time check of its dimensions. False when no check
   // helps.
   bool coerce(Atom&, const Type& found, const Type& expected, const SourceLocation&);
   bool coerce_generic(Atom&, const FunctionType& generic, const Type& expected, const SourceLocation&);
+  bool coerce_sizes(Atom&, const FunctionType& found, const FunctionType& expected, const SourceLocation&);
+  void expand(Atom& function, const FunctionType&, const SourceLocation&);
+  bool is_function(const Atom&) const;  // whether it names a function that is not generic
   // Whether run-time checks of dimensions make a value one of type `expected`, and the operation that does: a
   // match_cast of a tensor, or a tuple of fields that are checked before it.
   bool can_cast(const Type& found, const Type& expected);
@@ -168,6 +172,7 @@ class Inference {
   std::set<std::string> closure_symbols_;    // symbols that parameters of local functions introduce
   int next_symbol_ = 1;
   std::map<int, GlobalRef> globals_;  // the functions that variables name
+  std::set<int> functions_;           // variables that name functions that are not generic, global or local
   // Symbols in the results of local functions that their bodies define, so that each call has new ones; by variable of
   // the functions that are used repeatedly.
   std::map<int, std::set<std::string>> result_symbols_;

@@ -48,7 +48,7 @@ void check_input_dims(const Module& module, Diagnostics& diagnostics) {
                       param->name),
           {},
           fmt::format("declare an axis of an input as {0}, or as a multiple of it such as 2 * {0} + 1; or "
-                      "give it a value: --dim {0}=1",
+                      "give it a value: --dim {0}=N",
                       s.name));
     }
   });

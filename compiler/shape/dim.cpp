@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "support/diagnostics.h"
 
@@ -94,6 +95,41 @@ Dim Dim::sum_of(std::vector<Term> terms) {
 
 // ---- sums and products ----------------------------------------------------------------------------------------------
 
+namespace {
+
+const DimAtom* quotient_in(const Dim::Term& t) {
+  const bool is_atom = t.atoms.size() == 1 && t.atoms[0]->kind == DimAtom::Kind::floor_div;
+  return is_atom && t.atoms[0]->args[1].is_constant() ? t.atoms[0].get() : nullptr;
+}
+
+// The sum with n in place of floor_div(n, k) + floor_div(n + 1, k) + ... + floor_div(n + k - 1, k), which is Hermite's
+// identity: n elements are taken apart into those at each position modulo k.
+Dim with_hermite_sums(const Dim& sum) {
+  const std::vector<Dim::Term>& terms = sum.terms();
+  std::vector<size_t> quotients;
+  for (size_t k = 0; k < terms.size(); ++k)
+    if (quotient_in(terms[k])) quotients.push_back(k);
+  for (size_t first : quotients) {
+    const std::vector<Dim>& args = quotient_in(terms[first])->args;
+    const int64_t divisor = args[1].value(), coefficient = terms[first].coefficient;
+    if (divisor < 2 || divisor > static_cast<int64_t>(quotients.size())) continue;
+    std::set<size_t> parts = {first};
+    for (size_t k : quotients)
+      for (int64_t added = 1; added < divisor; ++added)
+        if (const DimAtom* q = quotient_in(terms[k]);
+            terms[k].coefficient == coefficient && q->args[1] == args[1] && q->args[0] == args[0] + Dim(added))
+          parts.insert(k);
+    if (static_cast<int64_t>(parts.size()) != divisor) continue;
+    std::vector<Dim::Term> rest;
+    for (size_t k = 0; k < terms.size(); ++k)
+      if (!parts.contains(k)) rest.push_back(terms[k]);
+    return Dim::sum_of(std::move(rest)) + args[0] * Dim(coefficient);
+  }
+  return sum;
+}
+
+}  // namespace
+
 Dim operator+(const Dim& a, const Dim& b) {
   if (a.overflow_ || b.overflow_) return Dim::overflow();
   if (b.terms_.empty()) return a;
@@ -104,7 +140,7 @@ Dim operator+(const Dim& a, const Dim& b) {
   }
   std::vector<Dim::Term> terms = a.terms_;
   terms.insert(terms.end(), b.terms_.begin(), b.terms_.end());
-  return Dim::sum_of(std::move(terms));
+  return with_hermite_sums(Dim::sum_of(std::move(terms)));
 }
 
 Dim operator-(const Dim& a, const Dim& b) { return b.terms_.empty() && !b.overflow_ ? a : a + b * Dim(-1); }

@@ -131,6 +131,27 @@ Dim BlockBuilder::new_size(const Dim& most) {
   return Dim::symbol({fmt::format("?{}", next_symbol_++), 0, most.constant().value_or(INT64_MAX)});
 }
 
+std::optional<Dim> BlockBuilder::size_of_input(const Value& scalar, const std::string& name,
+                                               const SourceLocation& location) {
+  const auto* var = std::get_if<relay::Var>(&scalar.atom);
+  if (!var || !of_inputs_.contains((*var)->id)) return std::nullopt;
+  for (const auto& [symbol, id] : sizes_of_inputs_)
+    if (id == (*var)->id) return size_symbol(fmt::format("?{}", symbol));
+  sizes_of_inputs_.emplace(next_symbol_, (*var)->id);
+  const Dim size = new_size();
+  std::vector<relay::Block> inner;
+  while (open_.size() > 1) inner.push_back(suspend());
+  auto apply = [&](const std::string& op, const Values& args, const relay::Attrs& attrs) {
+    return std::get<Values>(call(op, args, attrs, 1, location))[0];
+  };
+  const Value zero = Value::of(Constant::of<int64_t>(dtype::i64, {}, {0}));
+  const Value count = apply("maximum", {scalar, zero}, {});
+  const Value vector = apply("reshape", {count}, {{"newshape", relay::sizes_attribute({1})}});
+  bind(relay::DefineSizes{vector.atom, size.symbols(), {relay::unknown_dim()}}, relay::tuple_type({}), name, location);
+  for (; !inner.empty(); inner.pop_back()) resume(std::move(inner.back()));
+  return size;
+}
+
 std::map<std::string, Dim> BlockBuilder::largest_sizes(int first) const {
   std::map<std::string, Dim> sizes;
   for (auto known = largest_.lower_bound(first); known != largest_.end(); ++known)
@@ -165,7 +186,7 @@ bool BlockBuilder::is_new_symbol(const Dim& d, int first) const {
 bool BlockBuilder::has_new_symbol(const Dim& d, int first) const {
   const std::vector<Symbol> symbols = d.symbols();
   for (int k = first; k < next_symbol_; ++k)
-    if (std::ranges::count(symbols, fmt::format("?{}", k), &Symbol::name) > 0) return true;
+    if (!is_size_of_input(k) && std::ranges::count(symbols, fmt::format("?{}", k), &Symbol::name) > 0) return true;
   return false;
 }
 

@@ -73,10 +73,14 @@ class BlockBuilder {
 
   // Symbols for unknown sizes are named "?1", "?2", ...
   int next_symbol() const { return next_symbol_; }
-  // Whether the dimension depends on a symbol for an unknown size, from `first` on.
+  // Whether the dimension depends on a symbol for an unknown size, from `first` on, that is no size of an input.
   bool has_new_symbol(const Dim&, int first) const;
   // A data-dependent size, at most `most`. A size that the model declares never replaces it.
   Dim new_size(const Dim& most = relay::unknown_dim());
+  // The size that a scalar gives, at least 0, if the scalar is computed from inputs of the model. It is defined in the
+  // outermost block, once for each scalar.
+  std::optional<Dim> size_of_input(const Value& scalar, const std::string& name, const SourceLocation&);
+  bool is_size_of_input(int symbol) const { return sizes_of_inputs_.contains(symbol); }
   // The known upper bounds of data-dependent sizes from `first` on, by name of the symbol. They may depend on others.
   std::map<std::string, Dim> largest_sizes(int first) const;
   const std::vector<InputDim>& dims() const { return module_.dims; }  // the sizes that the caller gives
@@ -101,9 +105,10 @@ class BlockBuilder {
   bool is_computed_from_inputs(const Values& args, size_t first) const;
 
   int next_symbol_ = 1;
-  std::set<int> data_dependent_;  // data-dependent sizes, by number of the symbol
-  std::map<int, Dim> largest_;    // the known upper bounds of data-dependent sizes, by number of the symbol
-  std::set<int> of_inputs_;       // small tensors computed from inputs of the model, by variable id
+  std::set<int> data_dependent_;        // data-dependent sizes, by number of the symbol
+  std::map<int, Dim> largest_;          // the known upper bounds of data-dependent sizes, by number of the symbol
+  std::map<int, int> sizes_of_inputs_;  // of scalars that are computed from inputs: number of the symbol -> variable id
+  std::set<int> of_inputs_;             // small tensors computed from inputs of the model, by variable id
   std::vector<relay::Block> open_;
 };
 

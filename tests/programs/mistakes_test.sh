@@ -34,6 +34,22 @@ def @main(%x: Tensor[(6), float32], %numbers: Tensor[(100), int64]) {
   tile(%x, reshape(sum(%numbers), newshape=[1]))
 }
 END
+  cat >found_rows.rly <<END
+def @main(%x: Tensor[(6), float32], %y: Tensor[(9), float32]) {
+  let %i = argwhere(%x);
+  let %rows = prefix(%i.0, %i.1);
+  let %k = argwhere(%y);
+  let %rows = prefix(%k.0, %k.1);
+  (%rows, prefix(%i.0, %i.1))
+}
+END
+  cat >function_value.rly <<END
+def @apply(%f, %x) { %f(%x) }
+def @main(%a: Tensor[(n), float32], %b: Tensor[(m), float32]) {
+  let %g = fn (%x: Tensor[(k), float32]) -> Tensor[(k), float32] { %x + %x };
+  (@apply(%g, %a), @apply(%g, %b))
+}
+END
   cat >spelling.rly <<END
 def @main(%x: Tensor[(2, 3), float32]) {
   nn.sofmax(%x, axs=1)

@@ -7,11 +7,15 @@ namespace dlcc::relay {
 
 namespace {
 
+// Whether an axis of the result has the size of the operand's axis wherever both exist: max(0, n - 2) is n - 2 there,
+// since no tensor has a negative size.
+bool is_same_size(const Dim& operand, const Dim& result) { return operand == result || operand == max(result, 0); }
+
 // The size of the result for operands of two sizes; empty if they cannot be broadcast.
 std::optional<Dim> broadcast(const Dim& a, const Dim& b) {
   const Dim one = 1;
-  if (a == b || b == one) return a;
-  if (a == one) return b;
+  if (is_same_size(b, a) || b == one) return a;
+  if (is_same_size(a, b) || a == one) return b;
   auto above_one = [&](const Dim& d) { return provably_lt(one, d); };
   if (above_one(a) && above_one(b) && provably_different(a, b)) return std::nullopt;
   if (a.is_constant() && b.is_constant()) return std::nullopt;
@@ -51,7 +55,7 @@ std::vector<Expr> broadcast_index(const Shape& operand, const Shape& result, Ind
   size_t lead = result.size() - operand.size();
   for (size_t k = 0; k < operand.size(); ++k) {
     const Expr& at = result_index[lead + k];
-    const bool is_one = operand[k] == Dim(1), is_whole = operand[k] == result[lead + k];
+    const bool is_one = operand[k] == Dim(1), is_whole = is_same_size(operand[k], result[lead + k]);
     index.push_back(is_whole ? at : is_one ? Expr(0) : min(at, Expr(operand[k]) - Expr(1)));
   }
   return index;
@@ -61,7 +65,7 @@ void require_broadcast_next(Definition& d, const Shape& operand, const Shape& re
   size_t lead = result.size() - operand.size();
   for (size_t k = 0; k < operand.size(); ++k) {
     const Dim &size = operand[k], &whole = result[lead + k];
-    if (size == whole || size == Dim(1)) continue;
+    if (is_same_size(size, whole) || size == Dim(1)) continue;
     d.require_next([=](Index) { return logical_or(equal(Expr(size), Expr(1)), equal(Expr(size), Expr(whole))); },
                    tensor::Status::shape_mismatch);
   }

@@ -201,7 +201,7 @@ class SizeDefiner {
 
   // The bound that the user gives for a value. Names of other languages are identifiers in Relay.
   std::optional<int64_t> bound_of(const std::string& value) {
-    data_dependent_.push_back(value);
+    if (std::ranges::count(data_dependent_, value) == 0) data_dependent_.push_back(value);
     auto is_same = [](char a, char b) { return a == b || (a == '_' && !is_alphanumeric(b)); };
     for (const auto& [name, bound] : bounds_)
       if (std::ranges::equal(value, name, is_same) ||

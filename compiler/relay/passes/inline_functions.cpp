@@ -12,10 +12,10 @@
 #include <set>
 
 #include "relay/call_graph.h"
+#include "relay/passes/inline_call.h"
 #include "relay/passes/passes.h"
 #include "relay/passes/replace.h"
 #include "relay/passes/retype.h"
-#include "relay/type_arguments.h"
 #include "relay/types_in.h"
 
 namespace dlcc::relay {
@@ -36,7 +36,7 @@ void count_calls(const Block& block, std::map<int, int>& calls) {
 
 class Inliner {
  public:
-  explicit Inliner(Module& module) : module_(module), next_size_(unused_symbol_number(module)) {
+  explicit Inliner(Module& module) : module_(module), inliner_(module) {
     for (const auto& [name, f] : module.functions)
       for (const std::string& callee : globals_in(f.body)) ++references_[callee];
   }
@@ -71,7 +71,8 @@ class Inliner {
       }
       if (const Call* call = std::get_if<Call>(&b.op))
         if (const Function* callee = function_to_inline(*call)) {
-          inline_call(*callee, *call, b, out);
+          has_changed_ = true;
+          known_.add(b.var, inliner_.inline_call(*callee, *call, b, out));
           continue;
         }
       out.push_back(std::move(b));
@@ -99,48 +100,14 @@ class Inliner {
     return &module_.functions.at(global->name);
   }
 
-  void inline_call(const Function& callee, const Call& call, const Binding& b, std::vector<Binding>& out) {
-    has_changed_ = true;
-    std::map<int, Atom> renamed;
-    TypeArguments types;
-    for (size_t k = 0; k < call.args.size(); ++k) {
-      renamed[callee.params[k]->id] = call.args[k];
-      find_type_arguments(callee.params[k]->type, type_of(module_, call.args[k]), types);
-    }
-    find_type_arguments(callee.result_type, b.var->type, types);
-    Block body = clone(module_, callee.body, renamed);
-    if (const GlobalRef* global = std::get_if<GlobalRef>(&call.callee)) {
-      substitute_sizes(body, sizes_of(callee, call, b.var->type, body));
-      if (auto distances = distances_from_lower_bounds(module_, *global, call.args); !distances.empty())
-        out.push_back({module_.fresh("sizes", tuple_type({})), RequireSizes{std::move(distances)}, b.location});
-    }
-    for_each_type(body, [&](Type& type) { type = with_arguments(type, types); });
-    std::ranges::move(body.bindings, std::back_inserter(out));
-    known_.add(b.var, std::move(body.result));
-  }
-
-  // The sizes of the callee's symbols: those of the arguments and of the result that the caller knows, else new ones.
-  std::map<std::string, Dim> sizes_of(const Function& callee, const Call& call, const Type& result, Block& body) {
-    std::vector<DimPair> pairs = dim_pairs(module_, callee, call.args);
-    add_dim_pairs(callee.result_type, result, pairs);
-    std::map<std::string, Dim> sizes = sizes_at_call(pairs);
-    for_each_type(body, [&](Type& type) { for_each_symbol(type, [&](const Symbol& s) { add_size(s, sizes); }); });
-    return sizes;
-  }
-
-  void add_size(const Symbol& s, std::map<std::string, Dim>& sizes) {
-    if (s.name != "?" && !sizes.contains(s.name))
-      sizes.emplace(s.name, Dim::symbol({fmt::format("?{}", next_size_++)}));
-  }
-
   Module& module_;
+  CallInliner inliner_;
   std::map<std::string, int> references_;
   std::set<std::string> may_inline_;
   std::map<int, Function> local_functions_;  // with one call, by variable
   Uses uses_;                                // in the current function
   std::map<int, int> calls_;
   Replacements known_;
-  int next_size_;
   bool has_changed_ = false;
 };
 

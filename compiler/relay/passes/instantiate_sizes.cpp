@@ -18,6 +18,7 @@
 
 #include "relay/call_graph.h"
 #include "relay/passes/passes.h"
+#include "relay/passes/recursive_sizes.h"
 #include "relay/passes/replace.h"
 #include "relay/passes/retype.h"
 #include "relay/type_arguments.h"
@@ -137,7 +138,7 @@ class SizeInstantiator {
       out.push_back({module_.fresh("sizes", tuple_type({})), RequireSizes{std::move(distances)}, b.location});
     has_changed_ = true;
     const Var copy = module_.fresh((*callee)->name, nullptr);
-    check_recursion(local, local.function.body, (*callee)->id);
+    if (checked_.insert((*callee)->id).second) check_recursion(local, local.function.body, (*callee)->id);
     std::map<int, Atom> renamed = {{(*callee)->id, copy}};
     Function f = copy_function(module_, local.function, renamed);
     std::map<std::string, Dim> all = sizes;
@@ -169,17 +170,23 @@ class SizeInstantiator {
     return sizes;
   }
 
+  static bool defines_size_of_result(const Local& local) {
+    Names defined;
+    if (local.function.result_type)
+      for_each_symbol(local.function.result_type, [&](const Symbol& s) { defined.insert(s.name); });
+    for (const Var& p : local.function.params)
+      for_each_symbol(p->type, [&](const Symbol& s) { defined.erase(s.name); });
+    return std::ranges::any_of(defined, [&](const std::string& name) { return local.own.contains(name); });
+  }
+
   void check_recursion(const Local& local, const Block& body, int id) {
     for (const Binding& b : body.bindings) {
       for_each_block(b.op, [&](const Block& inner) { check_recursion(local, inner, id); });
       const auto* call = std::get_if<Call>(&b.op);
       const auto* callee = call ? std::get_if<Var>(&call->callee) : nullptr;
       if (!callee || (*callee)->id != id) continue;
-      for (const auto& [name, size] : sizes_of(local, *call, local.function.result_type))
-        if (!(size == Dim::symbol({name})) && diagnostics_)
-          diagnostics_->error(DiagnosticId::dynamic_shape, b.location,
-                              fmt::format("the recursive call changes the size {} to {}", name, size.str()), {},
-                              "pass a tensor of the largest size, and the size that is in use as a number");
+      if (defines_size_of_result(local)) report_size_of_result(b.location, diagnostics_);
+      report_changed_sizes(sizes_of(local, *call, local.function.result_type), b.location, diagnostics_);
     }
   }
 
@@ -191,6 +198,7 @@ class SizeInstantiator {
   Module& module_;
   Diagnostics* diagnostics_;
   std::map<int, Local> locals_;  // by variable
+  std::set<int> checked_;        // variables of local functions whose recursive calls were checked
   Replacements known_;           // other names of local functions
   int64_t copied_ = 0;           // operations of the copies
   int next_size_;

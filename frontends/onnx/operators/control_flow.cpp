@@ -9,7 +9,7 @@ namespace {
 // A remedy: ways to make a condition known at compile time.
 std::string how_to_decide(Node& n) {
   std::vector<std::string> options;
-  for (const InputDim& d : n.context().builder.dims()) options.push_back(fmt::format("--dim {}=1", d.name));
+  for (const InputDim& d : n.context().builder.dims()) options.push_back(fmt::format("--dim {}=N", d.name));
   const std::string constant = "make its condition a constant";
   if (options.empty()) return constant;
   return fmt::format("give the size that decides it a value ({}), or {}", fmt::join(options, " or "), constant);

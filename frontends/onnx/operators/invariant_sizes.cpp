@@ -46,7 +46,7 @@ std::optional<Dim> InvariantSizes::size(const Dim& d) {
 
 bool InvariantSizes::is_of_iteration(const Symbol& s) const {
   for (int k = first_symbol_; k < end_symbol_; ++k)
-    if (s.name == fmt::format("?{}", k)) return true;
+    if (s.name == fmt::format("?{}", k)) return !builder_.is_size_of_input(k);
   return false;
 }
 

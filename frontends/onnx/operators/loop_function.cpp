@@ -102,8 +102,16 @@ class LoopFunction {
     }
     const bool is_bounded = at_most_once_ || parts_.limit || (parts_.count && is_limit);
     if (returns_count_ || !is_bounded) return std::nullopt;
+    if (const std::optional<Dim> of_input = length_of_input()) return of_input;
     if (!length_of_count_) length_of_count_ = builder_.new_size();
     return length_of_count_;
+  }
+
+  // The trip count as a size that loops of the same count share, if it is an input that nothing limits.
+  std::optional<Dim> length_of_input() {
+    const bool is_trip_count = parts_.count && (!parts_.first || is_known(parts_.first, true)) && !at_most_once_;
+    if (!is_trip_count || parts_.limit) return std::nullopt;
+    return builder_.size_of_input(*parts_.count, bounded_name(), n_.location());
   }
 
   // The slice, with sizes that are known before the loop in place of those that each iteration computes: the declared

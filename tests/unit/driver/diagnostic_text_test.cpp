@@ -49,6 +49,12 @@ TEST_CASE("repeated problems are one entry of the text") {
         "    and 1 more: input 'y'\n");
 }
 
+TEST_CASE("a problem that is found several times at one location is listed once") {
+  Diagnostics diagnostics;
+  for (int column : {4, 4, 9, 4, 9, 2}) diagnostics.error(DiagnosticId::dynamic_shape, {"f", 2, column, ""}, "m");
+  CHECK(text_of(diagnostics) == "f:2:4: error[dynamic-shape]: m\n    and 2 more: 2:9, 2:2\n");
+}
+
 TEST_CASE("problems of different files, severities, identifiers or messages are different entries") {
   Diagnostics diagnostics;
   diagnostics.error(DiagnosticId::bad_option, {}, "m");

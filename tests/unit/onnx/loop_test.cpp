@@ -235,6 +235,42 @@ TEST_CASE("a trip count that is an input gives the size of the scan outputs") {
   CHECK(evaluated(graph_bytes(graph), {x, integers({}, {-5})}) == "(2): 1 2\n(0, 2):");
 }
 
+TEST_CASE("Loops of one trip count have scan outputs of one size, also in each other") {
+  const auto loop = [](const std::string& body, const std::string& results) {
+    return node("Loop", {"n", "", "x"}, {"last_" + results, results}, subgraph("body", body));
+  };
+  auto body = [](const std::string& id, const std::string& each) {
+    return value("input", "i" + id, i64, {}) + value("input", "go" + id, boolean, {}) +
+           value("input", "y" + id, f32, {"2"}) + node("Add", {"y" + id, "x"}, {"next" + id}) +
+           (each.empty() ? node("Identity", {"next" + id}, {"each" + id}) : each) +
+           value("output", "go" + id, boolean, {}) + value("output", "next" + id, f32, {"2"}) +
+           value("output", "each" + id, f32, {});
+  };
+  const std::string inner = loop(body("1", ""), "inner") + node("Add", {"inner", "first"}, {"each2"});
+  const std::string graph = value("input", "x", f32, {"2"}) + value("input", "n", i64, {}) +
+                            loop(body("0", ""), "first") + loop(body("2", inner), "all") +
+                            value("output", "all", f32, {"a", "b", "2"});
+  const std::string text = imported(graph_bytes(graph));
+  CHECK_MESSAGE(text.find("-> Tensor[(?1, ?1, 2), float32]") != std::string::npos, text);
+  CHECK(evaluated(graph_bytes(graph), {x, integers({}, {2})}) == "(2, 2, 2): 4 8 6 12 4 8 6 12");
+  CHECK(evaluated(graph_bytes(graph), {x, integers({}, {0})}) == "(0, 0, 2):");
+
+  // The inner loop is the first one that needs the size; and its scan output is appended to a carried tensor.
+  const std::string inputs = value("input", "x", f32, {"2"}) + value("input", "n", i64, {});
+  const std::string nested =
+      inputs + loop(body("2", loop(body("1", ""), "each2")), "all") + value("output", "all", f32, {"a", "b", "2"});
+  CHECK(evaluated(graph_bytes(nested), {x, integers({}, {2})}) == "(2, 2, 2): 2 4 3 6 2 4 3 6");
+  const std::string appended = value("input", "i", i64, {}) + value("input", "go", boolean, {}) +
+                               value("input", "rows", f32, {"r", "2"}) + loop(body("1", ""), "more") +
+                               node("Concat", {"rows", "more"}, {"longer"}, integer("axis", 0)) +
+                               value("output", "go", boolean, {}) + value("output", "longer", f32, {"s", "2"});
+  const std::string growing = inputs + value("input", "rows0", f32, {"t", "2"}) +
+                              node("Loop", {"n", "", "rows0"}, {"last"}, subgraph("body", appended)) +
+                              value("output", "last", f32, {"u", "2"});
+  CHECK(evaluated(graph_bytes(growing), {x, integers({}, {2}), floats({1, 2}, {7, 8})}) ==
+        "(5, 2): 7 8 2 4 3 6 2 4 3 6");
+}
+
 TEST_CASE("a scan output has as many slices as iterations ran") {
   // The loop ends when an element of y is at least 4; its trip count bounds the scan output.
   const std::string test = scalar_constant("first", 0) + node("Less", {"next", "four"}, {"less"}) + first_of_less +

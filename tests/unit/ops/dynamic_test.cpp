@@ -300,6 +300,9 @@ TEST_CASE("broadcasting of symbolic sizes that may be 1") {
   CHECK(sum(n, 7) == "Tensor[(7), float32]");
   CHECK(sum(n, m) == "Tensor[(max(m, n)), float32]");
   CHECK(sum(unknown, m) == "Tensor[(min(?1, 1) * max(?1, m)), float32]");
+  CHECK(sum(n - 2, max(0, n - 2)) == "Tensor[(n - 2), float32]");
+  CHECK(sum(max(0, n - 2), n - 2) == "Tensor[(n - 2), float32]");
+  CHECK(op("add")->compute({}, {f32({n - 2}), f32({max(0, n - 2)})}).stages[0].requirements.empty());
   const Dim a = Dim::symbol({"a", 0}), b = Dim::symbol({"b", 0});
   CHECK(sum(a, n) == "Tensor[(min(a, 1) * max(a, n)), float32]");
   const Dim both = broadcast_size(a, b);

@@ -435,3 +435,22 @@ TEST_CASE("a chain of crops along a symbolic axis") {
         k + 1, k, k);
   for (int64_t t : {1, 16, 17, 40}) check_engines(text + "  %y8\n}", {{dtype::f32, {3, t}}});
 }
+
+TEST_CASE("crops are added to windows of the same length, and the halves of an axis are put together") {
+  std::string windows = "let %x0 = %x;", halves = "let %y0 = %x;";
+  for (int k = 0; k < 4; ++k) {
+    windows += fmt::format(
+        "let %c{0} = nn.conv1d(%x{0}, full(0.5f, shape=[2, 2, 3]), channels=2, kernel_size=[3]);"
+        "let %x{1} = strided_slice(%x{0}, begin=[1], end=[-1], axes=[2]) + %c{0};",
+        k, k + 1);
+    halves += fmt::format(
+        "let %a{0} = strided_slice(%y{0}, begin=[0], end=[9223372036854775807], strides=[2], axes=[2]);"
+        "let %b{0} = strided_slice(%y{0}, begin=[1], end=[9223372036854775807], strides=[2], axes=[2]);"
+        "let %y{1} = concatenate((%a{0}, %b{0}), axis=2);",
+        k, k + 1);
+  }
+  const std::string text =
+      "def @main(%x: Tensor[(1, 2, t), float32]) {" + windows + halves + "(%x4, concatenate((%y4, %x), axis=1)) }";
+  for (int64_t length : {1, 3, 9, 12, 64})
+    CHECK(difference_of_engines(static_cast<unsigned>(length), text, {{dtype::f32, {1, 2, length}}}) == "");
+}

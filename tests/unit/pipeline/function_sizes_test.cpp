@@ -63,6 +63,13 @@ TEST_CASE("a local function has sizes of its own at each call") {
            "  let %found = argwhere(%x > 0f); take(%x, reshape(prefix(%found.0, %found.1), newshape=[-1])) };"
            "let %g = fn (%x: Tensor[(n), float32]) { exp(%f(%x)) };"
            "(%g(%a), sum(%g(%a * -1f)), sum(%f(%a + 1f)))",
+           // a declared result; two functions, one with the result of the other
+           "let %f = fn (%x: Tensor[(n), float32]) -> Tensor[(?, 1), int64] {"
+           "  let %found = argwhere(%x); prefix(%found.0, %found.1) };"
+           "let %g = fn (%x: Tensor[(?, 1), int64]) -> Tensor[(?, 1), float32] {"
+           "  let %found = argwhere(%x); cast(take(prefix(%found.0, %found.1), 0i64, axis=1), dtype=\"float32\")"
+           "  * full(2f, shape=[1, 1]) };"
+           "(sum(%f(%a)), %f(%a - 1f), %g(%f(%a)), sum(%g(%f(%a * 0f))))",
            // of functions that only call each other
            "let %g = fn (%x: Tensor[(k), float32]) { %x + %x };"
            "let %h = fn (%x: Tensor[(j), float32]) { %g(%x) };"
@@ -81,6 +88,72 @@ TEST_CASE("a local function has sizes of its own at each call") {
            "dtype=\"float32\")))",
        })
     for (unsigned seed = 0; seed < 3; ++seed) CHECK(difference_of_engines(seed, begin + body + "}", {two, five}) == "");
+}
+
+TEST_CASE("a global function defines the sizes of its result anew at each call") {
+  const std::string functions = R"(
+    def @found(%x: Tensor[(k), float32]) -> Tensor[(?, 1), int64] {
+      let %all = argwhere(%x > 0f);
+      prefix(%all.0, %all.1)
+    }
+    def @both(%x: Tensor[(k), float32], %y: Tensor[(j), float32]) { concatenate((@found(%x), @found(%y), @found(%x))) }
+    def @later(%x: Tensor[(k), float32]) {
+      @found(reshape(cast(@found(%x), dtype="float32"), newshape=[-1]) - 1f)
+    }
+  )";
+  const std::string begin = "def @main(%a: Tensor[(n), float32], %b: Tensor[(m), float32], %c: bool) {\n";
+  for (const char* body : {
+           "@found(%a)",
+           // at equal and at different sizes
+           "(@found(%a), @found(%a - 1f), @found(%b), sum(@found(full(1f, shape=[5]))))",
+           // by way of another function, and under another name
+           "let %f = @both; (%f(%a, %b), sum(@both(%b, %b)))",
+           // with another size in the body
+           "(@later(%a), @later(%b), @later(%b - 1f))",
+           // in branches and in a local function
+           "let %f = fn (%x: Tensor[(k), float32]) { let %u = @both(%x, %a); sum(%u + @both(%x, %a)) };"
+           "(%f(%a), %f(%b), if (%c) { @found(%a) } else { @both(%a, %b) })",
+           // in a loop
+           "let %f = fn (%i: int64, %s: int64, %x: Tensor[(m), float32]) -> int64 {"
+           "  if (less(%i, 4i64)) { %f(%i + 1i64, %s + sum(@found(%x)), %x - 0.5f) } else { %s } };"
+           "%f(0i64, 0i64, %b)",
+       })
+    for (unsigned seed = 0; seed < 3; ++seed)
+      CHECK(difference_of_engines(seed, functions + begin + body + "}",
+                                  {{dtype::f32, {2}}, {dtype::f32, {5}}, {dtype::boolean, {}}}) == "");
+}
+
+TEST_CASE("a global function that calls itself in tail position is a loop") {
+  const std::string power = R"(
+    def @power(%i: int64, %x: Tensor[(k), float32]) -> Tensor[(k), float32] {
+      if (%i > 0i64) { @power(%i - 1i64, tanh(%x * %x)) } else { %x }
+    }
+  )";
+  const std::string begin = "def @main(%a: Tensor[(n), float32], %b: Tensor[(m), float32], %i: int64) ";
+  for (const char* body : {
+           "{ (@power(3i64, %a), @power(%i, %b), @power(%i, %a)) }",
+           "-> Tensor[(n), float32] { if (%i > 0i64) { @main(tanh(%a), %b, %i - 1i64) } else { @power(2i64, %a) } }",
+       })
+    for (unsigned seed = 0; seed < 3; ++seed)
+      CHECK(difference_of_engines(seed, power + begin + body,
+                                  {{dtype::f32, {2}}, {dtype::f32, {5}}, {dtype::i64, {}}}) == "");
+}
+
+TEST_CASE("a function that is a value has the sizes of the call that takes it") {
+  const std::string functions = R"(
+    def @apply(%f: fn (Tensor[(k), float32]) -> Tensor[(k), float32], %x: Tensor[(k), float32]) { %f(%f(%x)) }
+    def @square(%x: Tensor[(n), float32]) -> Tensor[(n), float32] { %x * %x }
+  )";
+  const std::string begin = "def @main(%a: Tensor[(n), float32], %b: Tensor[(m), float32]) {\n";
+  for (const char* body : {
+           "(@apply(@square, %a), @apply(@square, %b))",
+           "let %f = fn (%x: Tensor[(j), float32]) -> Tensor[(j), float32] { %x + sum(%a) };"
+           "(%f(%a), @apply(%f, %b), @apply(%f, %a), @apply(%f, full(1f, shape=[3])))",
+           "let %f = @square; let %g = %f; (@apply(%g, %b), %g(%a))",
+           "let %f = (@square, 1f); let %g = %f.0; (%g(%a), %g(%b), @apply(%g, %b))",
+       })
+    for (unsigned seed = 0; seed < 3; ++seed)
+      CHECK(difference_of_engines(seed, functions + begin + body + "}", {{dtype::f32, {2}}, {dtype::f32, {5}}}) == "");
 }
 
 TEST_CASE("a call by another name has sizes of its own") {

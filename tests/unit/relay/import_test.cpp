@@ -144,7 +144,7 @@ TEST_CASE("a size may be part of an expression if an axis determines it") {
       sizes_of("def @main(%x: Tensor[(floor_div(n, 2)), float32]) { nn.relu(%x) }") ==
       "t:1:5: error[dynamic-shape]: the shapes of the inputs do not determine the size 'n' in floor_div(n, 2) of input "
       "'x'\n    help: declare an axis of an input as n, or as a multiple of it such as 2 * n + 1; or give it a value: "
-      "--dim n=1\n");
+      "--dim n=N\n");
 }
 
 TEST_CASE("--dim with an unknown name is an error with a suggestion") {

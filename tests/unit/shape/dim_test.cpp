@@ -103,6 +103,16 @@ TEST_CASE("a divisor that is at least 1 cancels in its multiples") {
   CHECK(floor_div(Dim::symbol({"i", 8, 15}) - 8, 8) == Dim(0));
 }
 
+TEST_CASE("the elements at each position modulo k are all elements") {
+  const Dim n = Dim::symbol({"n"}), m = Dim::symbol({"m"});
+  CHECK(floor_div(n, 2) + floor_div(n + 1, 2) == n);
+  CHECK(floor_div(n * m + 2, 3) + floor_div(n * m, 3) + floor_div(n * m + 1, 3) + 5 == n * m + 5);
+  CHECK(floor_div(n, 3) * 2 + floor_div(n + 1, 3) * 2 + m + floor_div(n + 2, 3) * 2 == 2 * n + m);
+  CHECK((floor_div(n, 3) + floor_div(n + 2, 3)).str() == "floor_div(n, 3) + floor_div(n + 2, 3)");
+  CHECK((floor_div(n, 2) + floor_div(n + 1, 2) * 2).str() == "floor_div(n, 2) + 2 * floor_div(n + 1, 2)");
+  CHECK((floor_div(n, 2) + floor_div(m + 1, 2)).atom_count() == 4);
+}
+
 TEST_CASE("a divisor that may be 0 does not cancel") {
   CHECK(floor_div(count, count).str() == "floor_div(?1, ?1)");
   CHECK(floor_div(count * b, count).str() == "floor_div(?1 * b, ?1)");

@@ -1,0 +1,46 @@
+#include "relay/passes/inline_call.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "relay/type_arguments.h"
+#include "relay/types_in.h"
+
+namespace dlcc::relay {
+
+CallInliner::CallInliner(Module& module) : module_(module), next_size_(unused_symbol_number(module)) {}
+
+Atom CallInliner::inline_call(const Function& callee, const Call& call, const Binding& b, std::vector<Binding>& out) {
+  std::map<int, Atom> renamed;
+  TypeArguments types;
+  for (size_t k = 0; k < call.args.size(); ++k) {
+    renamed[callee.params[k]->id] = call.args[k];
+    find_type_arguments(callee.params[k]->type, type_of(module_, call.args[k]), types);
+  }
+  find_type_arguments(callee.result_type, b.var->type, types);
+  Block body = clone(module_, callee.body, renamed);
+  if (const GlobalRef* global = std::get_if<GlobalRef>(&call.callee)) {
+    substitute_sizes(body, sizes_of(callee, call, b.var->type, body));
+    if (auto distances = distances_from_lower_bounds(module_, *global, call.args); !distances.empty())
+      out.push_back({module_.fresh("sizes", tuple_type({})), RequireSizes{std::move(distances)}, b.location});
+  }
+  for_each_type(body, [&](Type& type) { type = with_arguments(type, types); });
+  std::ranges::move(body.bindings, std::back_inserter(out));
+  return std::move(body.result);
+}
+
+// The sizes of the callee's symbols: those of the arguments and of the result that the caller knows, else new ones.
+std::map<std::string, Dim> CallInliner::sizes_of(const Function& callee, const Call& call, const Type& result,
+                                                 Block& body) {
+  std::vector<DimPair> pairs = dim_pairs(module_, callee, call.args);
+  add_dim_pairs(callee.result_type, result, pairs);
+  std::map<std::string, Dim> sizes = sizes_at_call(pairs);
+  for_each_type(body, [&](Type& type) { for_each_symbol(type, [&](const Symbol& s) { add_size(s, sizes); }); });
+  return sizes;
+}
+
+void CallInliner::add_size(const Symbol& s, std::map<std::string, Dim>& sizes) {
+  if (s.name != "?" && !sizes.contains(s.name)) sizes.emplace(s.name, Dim::symbol({fmt::format("?{}", next_size_++)}));
+}
+
+}  // namespace dlcc::relay

@@ -1,0 +1,28 @@
+// Beta reduction: the body of a function in place of a call.
+#pragma once
+
+#include <vector>
+
+#include "relay/ir.h"
+
+namespace dlcc::relay {
+
+class CallInliner {
+ public:
+  explicit CallInliner(Module& module);
+
+  // Appends a copy of the function's body to `out` and returns its result, which is the value of `call`, the operation
+  // of `binding`. The types of the call replace the function's type variables. In a global function, sizes of the
+  // arguments replace the symbols of the parameters, and new symbols those that the body defines; lower bounds of the
+  // symbols that are not proved are required first.
+  Atom inline_call(const Function& callee, const Call& call, const Binding& binding, std::vector<Binding>& out);
+
+ private:
+  std::map<std::string, Dim> sizes_of(const Function& callee, const Call&, const Type& result, Block& body);
+  void add_size(const Symbol&, std::map<std::string, Dim>& sizes);
+
+  Module& module_;
+  int next_size_;
+};
+
+}  // namespace dlcc::relay
