@@ -24,6 +24,7 @@
 #include "tensor/schedules/outer_axes.h"
 #include "tensor/schedules/position_tables.h"
 #include "tensor/schedules/row_blocks.h"
+#include "tensor/schedules/row_search.h"
 #include "tensor/schedules/separable_window.h"
 #include "tensor/schedules/sizes.h"
 #include "tensor/schedules/statements.h"
@@ -217,6 +218,7 @@ ScheduledFunction schedule(ScheduleRequest r) {
                          ? std::nullopt
                          : plan_line_buffer(f, r.layouts, r.constant, r.options, storage_machine(r.machines), r.config);
   if (!winograd && !contraction && !line_buffer) {
+    divide_row_searches(f, storage_machine(r.machines));
     separate_windows(f, layouts, storage_machine(r.machines));
     tabulate_positions(f, storage_machine(r.machines));
   }
