@@ -37,14 +37,17 @@ void IndexFacts::enter_loop(const Var& v, const Expr& extent) {
   const auto end = value_of(extent);
   const bool is_number = end && end->is_constant() && end->value() > 0;
   // No symbol of a model has a name with a percent sign.
-  const Dim variable = Dim::symbol({fmt::format("%{}", dims_.size()), 0, is_number ? end->value() - 1 : INT64_MAX});
+  const Dim variable = Dim::symbol({fmt::format("%{}", next_loop_++), 0, is_number ? end->value() - 1 : INT64_MAX});
   dims_.insert_or_assign(v, variable);
   loop_variables_.insert_or_assign(scalar_of(variable.symbols()[0]), Expr(v));
   if (end && !is_number) facts_.assume_le(variable, *end - Dim(1));
 }
 
 void IndexFacts::define(const Var& v, const Expr& value) {
-  if (auto known = value_of(value)) dims_.insert_or_assign(v, *known);
+  if (auto known = value_of(value))
+    dims_.insert_or_assign(v, *known);
+  else
+    dims_.erase(v);
 }
 
 void IndexFacts::assume(const Expr& condition) {

@@ -45,6 +45,7 @@ class IndexFacts {
   std::map<Var, Dim> dims_;             // the values of variables
   std::map<Var, Expr> loop_variables_;  // by the variables of their symbols
   Facts facts_;
+  int next_loop_ = 0;  // the number in the name of the next loop variable's symbol
 };
 
 // The facts that hold at a point of the stage's axes; `symbols` beside those of the axes.

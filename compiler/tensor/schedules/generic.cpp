@@ -109,23 +109,26 @@ class StageScheduler {
     return loops_.wrap(vector_loops(body, v, Expr(0), loops_.extents[v]), 0, v);
   }
 
-  // If the stage copies rows that repeat along the variable, their number of elements: the value is a load, and the
-  // variable occurs in it as floormod(variable, elements) only.
+  // The number of elements of rows of an operand that repeat along the variable, which is floormod(variable, elements)
+  // in an index. If the number is constant, the value must be the operand's element itself, and the variable must not
+  // occur elsewhere.
   std::optional<Dim> repeated_elements(const Var& v) const {
-    const Expr value = at_index(stage_.values[0], stage_, loops_.index);
-    const Load* l = as<Load>(value);
-    if (stage_.values.size() != 1 || !l) return std::nullopt;
+    const std::vector<Expr> all = values();
     std::optional<Dim> elements;
-    for_each_expr(value, [&](const Expr& e) {
-      const Binary* x = as<Binary>(e);
-      if (elements || !x || x->op != BinaryOp::floor_mod || !is_var(x->a, v)) return;
-      if (const auto number = constant_integer(x->b)) elements = *number;
-      for (const Dim& size : l->buffer->shape)
-        if (structurally_equal(x->b, simplify(Expr(size)))) elements = size;
-    });
+    for (const Expr& value : all)
+      for (const Load& l : loads_of(value))
+        for (const Expr& index : l.indices)
+          for_each_expr(index, [&](const Expr& e) {
+            const Binary* x = as<Binary>(e);
+            if (elements || !x || x->op != BinaryOp::floor_mod || !is_var(x->a, v)) return;
+            if (const auto number = constant_integer(x->b)) elements = *number;
+            for (const Dim& size : l.buffer->shape)
+              if (structurally_equal(x->b, simplify(Expr(size)))) elements = size;
+          });
     if (!elements || !provably_le(1, *elements)) return std::nullopt;
-    const Expr rest = rewrite(value, [&](const Expr& e) { return is_remainder(e, v, *elements) ? Expr(0) : e; });
-    return uses(rest, v) ? std::nullopt : elements;
+    if (!elements->is_constant()) return elements;
+    const Expr rest = rewrite(all[0], [&](const Expr& e) { return is_remainder(e, v, *elements) ? Expr(0) : e; });
+    return all.size() == 1 && as<Load>(all[0]) && !uses(rest, v) ? elements : std::nullopt;
   }
 
   static bool is_remainder(const Expr& e, const Var& v, const Dim& divisor) {

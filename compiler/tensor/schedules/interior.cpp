@@ -55,10 +55,9 @@ class InteriorFinder {
       const Dim& size = l.buffer->shape[d];
       const Dim end = *begin + size;
       if (!provably_le(0, *begin) || !provably_le(end, extent_)) return;
-      for (const int64_t least : {1, 2}) {
-        std::vector<Expr> values = values_within(*begin, size, least);
-        if (!found && !values.empty()) found = Interior{*begin, end, least, std::move(values)};
-      }
+      for (int64_t least = 1; !found && least <= 2; ++least)  // rows of one element cannot be mirrored
+        if (std::vector<Expr> values = values_within(*begin, size, least); !values.empty())
+          found = Interior{*begin, end, least, std::move(values)};
     });
     return found;
   }

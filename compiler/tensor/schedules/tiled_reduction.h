@@ -46,8 +46,8 @@ struct TiledReductionPlan {
   std::vector<PaddedCopy> copies;
 };
 
-// The plan for stage `k`, with the next stage where that is an epilogue. Empty if sizes are symbolic, the result is not
-// dense, or an operand's elements along the row do not have a small constant distance in memory. `layouts` of
+// The plan for stage `k`, with the next stage where that is an epilogue. Sizes may be symbolic. Empty if the result is
+// not dense, or an operand's elements along the row do not have a small constant distance in memory. `layouts` of
 // parameters and results (absent: dense); the machine is the storage machine.
 std::optional<TiledReductionPlan> plan_tiled_reduction(const TensorFunction&, size_t k,
                                                        const std::map<Buffer, Layout>& layouts, const Machine&);

@@ -114,6 +114,17 @@ TEST_CASE("rows of symbolic size that repeat") {
   }
 }
 
+TEST_CASE("arithmetic on rows of symbolic size that repeat") {
+  Definition d("repeated");
+  Tensor x = d.input("x", dtype::f32, {s}), y = d.input("y", dtype::f32, {4, Dim(2) * s});
+  d.result("z", dtype::f32, {4, Dim(2) * s}, [&](Index i) { return x(floor_mod(i[1], Expr(s))) * y(i); });
+  const TensorFunction f = d.finish();
+  check_symbolic_schedule(f);
+  const std::string text = print(schedule({f, {false, false}, {{}, {}, {}}, {avx2}}).variants[0]);
+  CAPTURE(text);
+  CHECK(text.find("i1, s)") == std::string::npos);  // no lane computes a remainder
+}
+
 TEST_CASE("operands of symbolic size that may be broadcast along the vectors") {
   auto function = [](const std::vector<Dim>& sizes, const Dim& result) {
     Definition d("broadcast");
