@@ -6,16 +6,21 @@ namespace dlcc::relay {
 
 namespace {
 
-// Sizes of more atoms are treated as unknown: expressions double where a slice's bounds cannot be ordered. Terms that
-// are multiples of a symbol do not count: the size of a concatenation has one for each operand.
-constexpr int64_t max_atoms = 64;
+// Larger sizes are treated as unknown: expressions double where a slice's bounds cannot be ordered. The weight of a
+// size is the number of its atoms other than symbols in sums: the size of a concatenation has one for each operand.
+constexpr int64_t max_weight = 64;
 
-bool is_long(const Dim& d) {
-  int64_t count = d.atom_count();
-  if (count <= max_atoms) return false;
-  for (const Dim::Term& t : d.terms()) count -= t.atoms.size() == 1 && t.atoms[0]->kind == DimAtom::Kind::symbol;
-  return count > max_atoms;
+int64_t weight_of(const Dim& d) {
+  int64_t weight = 0;
+  for (const Dim::Term& t : d.terms()) {
+    if (t.atoms.size() > 1) weight += static_cast<int64_t>(t.atoms.size());
+    for (const auto& atom : t.atoms)
+      if (atom->kind != DimAtom::Kind::symbol) weight += 1 + weight_of(atom->args[0]) + weight_of(atom->args[1]);
+  }
+  return weight;
 }
+
+bool is_long(const Dim& d) { return d.atom_count() > max_weight && weight_of(d) > max_weight; }
 
 AttrValue attribute_of(const Dim& d) {
   AttrValue value;

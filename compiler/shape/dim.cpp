@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <set>
 
+#include "shape/dim_identities.h"
 #include "support/diagnostics.h"
 
 namespace dlcc {
@@ -95,41 +95,6 @@ Dim Dim::sum_of(std::vector<Term> terms) {
 
 // ---- sums and products ----------------------------------------------------------------------------------------------
 
-namespace {
-
-const DimAtom* quotient_in(const Dim::Term& t) {
-  const bool is_atom = t.atoms.size() == 1 && t.atoms[0]->kind == DimAtom::Kind::floor_div;
-  return is_atom && t.atoms[0]->args[1].is_constant() ? t.atoms[0].get() : nullptr;
-}
-
-// The sum with n in place of floor_div(n, k) + floor_div(n + 1, k) + ... + floor_div(n + k - 1, k), which is Hermite's
-// identity: n elements are taken apart into those at each position modulo k.
-Dim with_hermite_sums(const Dim& sum) {
-  const std::vector<Dim::Term>& terms = sum.terms();
-  std::vector<size_t> quotients;
-  for (size_t k = 0; k < terms.size(); ++k)
-    if (quotient_in(terms[k])) quotients.push_back(k);
-  for (size_t first : quotients) {
-    const std::vector<Dim>& args = quotient_in(terms[first])->args;
-    const int64_t divisor = args[1].value(), coefficient = terms[first].coefficient;
-    if (divisor < 2 || divisor > static_cast<int64_t>(quotients.size())) continue;
-    std::set<size_t> parts = {first};
-    for (size_t k : quotients)
-      for (int64_t added = 1; added < divisor; ++added)
-        if (const DimAtom* q = quotient_in(terms[k]);
-            terms[k].coefficient == coefficient && q->args[1] == args[1] && q->args[0] == args[0] + Dim(added))
-          parts.insert(k);
-    if (static_cast<int64_t>(parts.size()) != divisor) continue;
-    std::vector<Dim::Term> rest;
-    for (size_t k = 0; k < terms.size(); ++k)
-      if (!parts.contains(k)) rest.push_back(terms[k]);
-    return Dim::sum_of(std::move(rest)) + args[0] * Dim(coefficient);
-  }
-  return sum;
-}
-
-}  // namespace
-
 Dim operator+(const Dim& a, const Dim& b) {
   if (a.overflow_ || b.overflow_) return Dim::overflow();
   if (b.terms_.empty()) return a;
@@ -140,7 +105,7 @@ Dim operator+(const Dim& a, const Dim& b) {
   }
   std::vector<Dim::Term> terms = a.terms_;
   terms.insert(terms.end(), b.terms_.begin(), b.terms_.end());
-  return with_hermite_sums(Dim::sum_of(std::move(terms)));
+  return with_identities(Dim::sum_of(std::move(terms)));
 }
 
 Dim operator-(const Dim& a, const Dim& b) { return b.terms_.empty() && !b.overflow_ ? a : a + b * Dim(-1); }
@@ -158,7 +123,9 @@ Dim operator*(const Dim& a, const Dim& b) {
       if (__builtin_mul_overflow(x.coefficient, y.coefficient, &t.coefficient)) return Dim::overflow();
       t.atoms.insert(t.atoms.end(), y.atoms.begin(), y.atoms.end());
       std::ranges::sort(t.atoms, before);
-      terms.push_back(std::move(t));
+      const Dim product = product_of(std::move(t));
+      if (product.overflow_) return Dim::overflow();
+      terms.insert(terms.end(), product.terms_.begin(), product.terms_.end());
     }
   }
   return Dim::sum_of(std::move(terms));
@@ -187,8 +154,6 @@ std::vector<Symbol> Dim::symbols() const {
   return list;
 }
 
-namespace {
-
 Dim apply(DimAtom::Kind kind, const Dim& a, const Dim& b) {
   switch (kind) {
     case DimAtom::Kind::floor_div:
@@ -204,6 +169,8 @@ Dim apply(DimAtom::Kind kind, const Dim& a, const Dim& b) {
   }
   DLCC_UNREACHABLE("atom of kind {}", static_cast<int>(kind));
 }
+
+namespace {
 
 std::optional<int64_t> value_of(const DimAtom& atom, const std::map<std::string, int64_t>& values) {
   if (atom.kind == DimAtom::Kind::symbol) {

@@ -68,17 +68,21 @@ struct Relaxed {
 
 class Search {
  public:
-  explicit Search(const std::vector<Dim>& nonnegative) : nonnegative_(nonnegative) {}
+  // A search for the bound of a dim ends as soon as the bound is `sufficient`.
+  Search(const std::vector<Dim>& nonnegative, int64_t sufficient)
+      : nonnegative_(nonnegative), sufficient_(sufficient) {}
 
   int64_t lower(const Dim& d, int depth) {
     if (d.is_overflow()) return unbounded_low;
     if (d.is_constant()) return exactly(d.value()).low;
     int64_t best = interval_of(d, depth).low;
     if (depth == 0) return best;
-    for (const Dim& fact : nonnegative_) by_assumption(d, fact, depth, best);
+    auto is_done = [&] { return depth == search_depth && best >= sufficient_; };
+    for (const Dim& fact : nonnegative_)
+      if (!is_done()) by_assumption(d, fact, depth, best);
     for (const Term& t : d.terms())
       for (size_t k = 0; k < t.atoms.size(); ++k)
-        if (t.atoms[k]->kind != DimAtom::Kind::symbol) by_atom(d, t, k, depth, best);
+        if (t.atoms[k]->kind != DimAtom::Kind::symbol && !is_done()) by_atom(d, t, k, depth, best);
     return best;
   }
 
@@ -186,14 +190,21 @@ class Search {
   }
 
   const std::vector<Dim>& nonnegative_;
+  int64_t sufficient_;
   int steps_ = search_steps;
 };
 
 }  // namespace
 
 std::optional<int64_t> lower_bound(const Dim& d, const std::vector<Dim>& nonnegative) {
-  const int64_t low = Search(nonnegative).lower(d, search_depth);
+  const int64_t low = Search(nonnegative, unbounded_high).lower(d, search_depth);
   return low == unbounded_low ? std::nullopt : std::optional(low);
+}
+
+bool is_at_least(const Dim& d, int64_t bound, const std::vector<Dim>& nonnegative) {
+  if (d.is_constant()) return d.value() >= bound;
+  const int64_t low = Search(nonnegative, bound).lower(d, search_depth);
+  return low != unbounded_low && low >= bound;
 }
 
 std::optional<int64_t> Dim::lower_bound() const { return is_constant() ? value() : dlcc::lower_bound(*this, {}); }
@@ -206,8 +217,7 @@ std::optional<int64_t> Dim::upper_bound() const {
 
 bool provably_le(const Dim& a, const Dim& b) {
   if (a.is_constant() && b.is_constant()) return a.value() <= b.value();
-  auto low = (b - a).lower_bound();
-  return low && *low >= 0;
+  return is_at_least(b - a, 0, {});
 }
 
 bool provably_lt(const Dim& a, const Dim& b) { return provably_le(a + Dim(1), b); }

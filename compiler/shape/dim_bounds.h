@@ -12,4 +12,7 @@ namespace dlcc {
 // `nonnegative` is at least 0; empty if there is none.
 std::optional<int64_t> lower_bound(const Dim& d, const std::vector<Dim>& nonnegative);
 
+// Whether this number is at least `bound`: as soon as that is proved, the search for a better one ends.
+bool is_at_least(const Dim& d, int64_t bound, const std::vector<Dim>& nonnegative);
+
 }  // namespace dlcc

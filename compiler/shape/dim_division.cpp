@@ -1,6 +1,8 @@
 // Division of dims, minimum and maximum.
 #include <fmt/format.h>
 
+#include "shape/dim_bounds.h"
+#include "shape/dim_identities.h"
 #include "shape/monomials.h"
 #include "support/integers.h"
 
@@ -17,10 +19,7 @@ Dim atom_of(DimAtom::Kind kind, const Dim& a, const Dim& b) {
   return Dim::of_atom(std::make_shared<const DimAtom>(DimAtom{kind, {}, {a, b}, count}));
 }
 
-bool at_least(const Dim& d, int64_t bound) {
-  auto low = d.lower_bound();
-  return low && *low >= bound;
-}
+bool at_least(const Dim& d, int64_t bound) { return is_at_least(d, bound, {}); }
 
 // The greatest monomial with positive factors that divides all terms of `a` and of `b`; neither is empty.
 Term content(const Terms& a, const Terms& b) {
@@ -58,6 +57,13 @@ std::optional<int64_t> only_quotient(const Dim& a, const Dim& b) {
   return low && low == quotient.upper_bound() ? low : std::nullopt;
 }
 
+// q for a = q * b; empty if `b` does not divide `a`.
+std::optional<Dim> exact_quotient(const Dim& a, const Dim& b) {
+  if (b.terms().size() > 1) return polynomial_quotient(a, b);
+  Split s = split_multiples(a, b.terms()[0]);
+  return s.rest.empty() ? std::optional(Dim::sum_of(std::move(s.whole))) : std::nullopt;
+}
+
 // floor_div(a, b) for b >= 1 where no term of `a` is a multiple of `b`.
 Dim quotient_of_rest(const Terms& a, const Dim& b) {
   Terms variable = a;
@@ -81,11 +87,15 @@ Dim quotient_of_rest(const Terms& a, const Dim& b) {
     const Dim &x = terms[0].atoms[0]->args[0], &y = terms[0].atoms[0]->args[1];
     if (at_least(y, 1)) return floor_div(x + Dim(added) * y, y * denominator);
   }
+  // A quotient of a negative dim is rounded up as that of the opposite.
+  if (denominator.is_constant() && terms[0].coefficient < 0)
+    return Dim(0) - floor_div(denominator - Dim(1) - numerator, denominator);
   return atom_of(DimAtom::Kind::floor_div, numerator, denominator);
 }
 
 // floor_div(a, b) for b >= 1.
-Dim quotient_by_positive(const Dim& a, const Dim& b) {
+Dim quotient_by_positive(const Dim& dividend, const Dim& b) {
+  const Dim a = with_multiples(dividend);
   if (b.terms().size() > 1) {
     auto exact = polynomial_quotient(a, b);
     return exact ? *exact : quotient_of_rest(a.terms(), b);
@@ -95,10 +105,21 @@ Dim quotient_by_positive(const Dim& a, const Dim& b) {
   return Dim::sum_of(std::move(s.whole)) + quotient_of_rest(rest.terms(), b);
 }
 
+// floor_mod(c * floor_mod(x, k) + y, b) is floor_mod(c * x + y, b) if c * k is a multiple of b.
+Dim without_inner_remainders(const Dim& a, int64_t b) {
+  Dim sum = a;
+  for (const Term& t : a.terms()) {
+    const bool is_atom = t.atoms.size() == 1 && t.atoms[0]->kind == DimAtom::Kind::floor_mod;
+    if (!is_atom || !split_multiples(Dim(t.coefficient) * t.atoms[0]->args[1], {{}, b}).rest.empty()) continue;
+    sum = sum - Dim::sum_of({t}) + Dim(t.coefficient) * t.atoms[0]->args[0];
+  }
+  return sum.is_overflow() ? a : sum;
+}
+
 // floor_mod(a, b) for b >= 1.
 Dim remainder_by_positive(const Dim& a, const Dim& b) {
-  Terms rest = a.terms();
-  if (b.terms().size() == 1) rest = split_multiples(a, b.terms()[0]).rest;
+  Terms rest = b.is_constant() ? without_inner_remainders(with_multiples(a), b.value()).terms() : a.terms();
+  if (b.terms().size() == 1) rest = split_multiples(Dim::sum_of(std::move(rest)), b.terms()[0]).rest;
   if (b.is_constant())
     for (Term& t : rest) t.coefficient = floor_remainder(t.coefficient, b.value());
   Dim sum = Dim::sum_of(std::move(rest));
@@ -121,6 +142,8 @@ Dim floor_div(const Dim& a, const Dim& b) {
   if (at_least(b, 1)) return quotient_by_positive(a, b);
   const Dim opposite = Dim(0) - b;
   if (at_least(opposite, 1)) return floor_div(Dim(0) - a, opposite);
+  if (at_least(b, 0))
+    if (auto quotient = exact_quotient(a, b)) return *quotient * min(b, 1);  // 0 if b is 0
   return atom_of(DimAtom::Kind::floor_div, a, b);
 }
 
@@ -130,6 +153,7 @@ Dim floor_mod(const Dim& a, const Dim& b) {
   if (a == Dim(0) || a == b || b == Dim(1) || b == Dim(-1)) return 0;
   if (a.is_constant() && b.is_constant()) return floor_remainder(a.value(), b.value());
   if (at_least(b, 1)) return remainder_by_positive(a, b);
+  if (at_least(b, 0) && exact_quotient(a, b)) return 0;
   return atom_of(DimAtom::Kind::floor_mod, a, b);
 }
 
@@ -140,6 +164,8 @@ Dim min(const Dim& a, const Dim& b) {
   if (b == Dim(INT64_MAX)) return a;
   if (provably_le(a, b)) return a;
   if (provably_le(b, a)) return b;
+  if (a == Dim(1) || b == Dim(1))
+    if (auto product = least_of_factors(a == Dim(1) ? b : a)) return *product;
   return Dim::compare(a, b) < 0 ? atom_of(DimAtom::Kind::min, a, b) : atom_of(DimAtom::Kind::min, b, a);
 }
 

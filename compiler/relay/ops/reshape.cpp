@@ -35,21 +35,18 @@ Checked<Dim> remaining_size(const Shape& data, const Shape& known) {
   return provably_le(1, divisor) ? floor_div(have, divisor) : unknown_dim();
 }
 
-// One axis of the result as far as it is known: a size, or the remaining number of elements (-1).
+// One axis of the result as far as it is known: a size, or the remaining number of elements (-1). A size that may be 0
+// or -1 stands for itself: a run in which it means another size is rejected.
 struct Axis {
   std::optional<Dim> size;
   bool is_rest = false;
+  bool may_mean_other = false;  // 0 or -1 may mean another size
 };
 
-// What the values of newshape mean. A symbolic dim of an attribute with `allowzero` is a size: only numbers are -1.
-struct Meaning {
-  bool allow_zero;  // 0 is a size, and not the data's size
-  bool is_attribute;
-};
-
-Checked<Axis> axis_of(const std::optional<Dim>& size, size_t k, const Shape& data, const Meaning& meaning) {
+// What a value of newshape means. With `allow_zero`, 0 is a size, and not the data's size.
+Checked<Axis> axis_of(const std::optional<Dim>& size, size_t k, const Shape& data, bool allow_zero) {
   if (!size) return Axis{};
-  if (*size == Dim(0) && !meaning.allow_zero) {
+  if (*size == Dim(0) && !allow_zero) {
     if (k < data.size()) return Axis{data[k]};
     return attribute_error(fmt::format("newshape[{}] is 0, but the data has only {} dimensions", k, data.size()));
   }
@@ -57,26 +54,30 @@ Checked<Axis> axis_of(const std::optional<Dim>& size, size_t k, const Shape& dat
   if (provably_lt(*size, 0))
     return TypeError{DiagnosticId::unsupported_attribute, fmt::format("newshape[{}] is {}", k, size->str()),
                      "sizes are positive, 0 (the data's size) or -1 (the remaining number of elements)"};
-  // Any other symbolic size that may be 0 or -1 may mean another one.
-  const bool zero_is_itself = meaning.allow_zero || (k < data.size() && data[k] == *size);
-  const bool is_size = meaning.allow_zero && meaning.is_attribute && !size->is_constant();
-  const bool means_itself = is_size || provably_le(zero_is_itself ? 0 : 1, *size);
-  return means_itself ? Axis{*size} : Axis{};
+  if (size->is_constant()) return Axis{*size};
+  const bool zero_is_itself = allow_zero || (k < data.size() && data[k] == *size);
+  return Axis{*size, false, !provably_le(zero_is_itself ? 0 : 1, *size)};
 }
 
-Checked<Shape> resolve(const PartialList& sizes, const Shape& data, const Meaning& meaning) {
+Checked<Shape> resolve(const PartialList& sizes, const Shape& data, bool allow_zero) {
   Shape shape, known;
-  std::vector<size_t> rest, unknown;
+  std::vector<size_t> rest, unknown, doubtful;
   for (size_t k = 0; k < sizes.size(); ++k) {
-    Checked<Axis> axis = axis_of(sizes[k], k, data, meaning);
+    Checked<Axis> axis = axis_of(sizes[k], k, data, allow_zero);
     if (auto* e = std::get_if<TypeError>(&axis)) return *e;
-    const auto& [size, is_rest] = std::get<Axis>(axis);
-    if (size) known.push_back(*size);
+    const auto& [size, is_rest, may_mean_other] = std::get<Axis>(axis);
     if (!size) (is_rest ? rest : unknown).push_back(k);
+    if (may_mean_other) doubtful.push_back(k);
+    if (size && !may_mean_other) known.push_back(*size);
     shape.push_back(size.value_or(unknown_dim()));
   }
   if (rest.size() > 1) return attribute_error("newshape holds -1 twice");
-  if (rest.size() + unknown.size() == 1) {
+  if (doubtful.size() == 1 && rest.empty() && unknown.empty()) {  // the others tell its size
+    Checked<Dim> size = remaining_size(data, known);
+    if (auto* e = std::get_if<TypeError>(&size)) return *e;
+    if (!(std::get<Dim>(size) == unknown_dim())) shape[doubtful[0]] = std::get<Dim>(size);
+  } else if (rest.size() + unknown.size() == 1) {
+    for (size_t k : doubtful) known.push_back(shape[k]);
     Checked<Dim> size = remaining_size(data, known);
     if (auto* e = std::get_if<TypeError>(&size)) return *e;
     shape[rest.empty() ? unknown[0] : rest[0]] = std::get<Dim>(size);
@@ -91,21 +92,34 @@ TypeResult type_of_reshape(const ReshapeAttrs& a, const Operands& in) {
   if (auto e = check_type(in[0], "data", types::movable)) return *e;
   Checked<PartialList> sizes = list_value(in, 1, a.newshape, "newshape");
   if (auto* e = std::get_if<TypeError>(&sizes)) return *e;
-  Checked<Shape> shape = resolve(std::get<PartialList>(sizes), in[0].shape, {a.allowzero, in.size() == 1});
+  Checked<Shape> shape = resolve(std::get<PartialList>(sizes), in[0].shape, a.allowzero);
   if (auto* e = std::get_if<TypeError>(&shape)) return *e;
   return tensor_result(std::get<Shape>(shape), in[0].dtype);
 }
 
-// The condition that newshape means `shape`: each size is equal, or 0 where the data has that size, or -1 at most once.
+// Whether a size of the attribute may be 0 where the data's size, which 0 means, is another one. (A negative size of
+// the result is rejected in any case.)
+bool may_be_other_size(const ReshapeAttrs& a, const Shape& data, size_t k) {
+  const Dim& size = a.newshape[k];
+  const bool zero_is_itself = a.allowzero || (k < data.size() && data[k] == size);
+  return !size.is_constant() && !zero_is_itself && !provably_le(1, size);
+}
+
+// The condition that newshape means `shape`: each size is equal and not 0, or 0 where the data has that size, or -1 at
+// most once.
 Expr means_shape(const Tensor& newshape, const Shape& shape, const Shape& data, bool allow_zero) {
   std::vector<Expr> fits;
   Expr unknown(0);
   for (size_t k = 0; k < shape.size(); ++k) {
     Expr size = integer_at(newshape, static_cast<int64_t>(k));
-    bool copies = !allow_zero && k < data.size() && data[k] == shape[k];
     Expr zero = equal(size, Expr(0));
     Expr same = equal(size, Expr(shape[k]));
-    if (!allow_zero) same = copies ? logical_or(same, zero) : logical_and(same, logical_not(zero));
+    if (!allow_zero && k < data.size() && data[k] == shape[k]) {
+      same = logical_or(same, zero);
+    } else if (!allow_zero) {
+      same = logical_and(same, logical_not(zero));
+      if (k < data.size()) same = logical_or(same, logical_and(zero, equal(Expr(data[k]), Expr(shape[k]))));
+    }
     fits.push_back(logical_or(same, equal(size, Expr(-1))));
     unknown = unknown + cast(dtype::i64, equal(size, Expr(-1)));
   }
@@ -120,6 +134,12 @@ TensorFunction define_reshape(const ReshapeAttrs& a, const Operands& in, const S
     Tensor newshape = d.input("newshape", in[1].dtype, in[1].shape);
     d.require_next([=](Index) { return means_shape(newshape, result, x.shape(), a.allowzero); },
                    tensor::Status::shape_mismatch);
+  }
+  for (size_t k = 0; k < a.newshape.size(); ++k) {
+    if (!may_be_other_size(a, x.shape(), k)) continue;
+    Expr fits = not_equal(Expr(a.newshape[k]), Expr(0));
+    if (k < x.shape().size()) fits = logical_or(fits, equal(Expr(x.shape()[k]), Expr(result[k])));
+    d.require_next([=](Index) { return fits; }, tensor::Status::shape_mismatch);
   }
   require_equal_next(d, product(result), product(x.shape()));
   d.result("result", x.type(), result, [&](Index i) { return stored(x, reshape_index(x.shape(), result, i)); });

@@ -111,16 +111,91 @@ TEST_CASE("the elements at each position modulo k are all elements") {
   CHECK((floor_div(n, 3) + floor_div(n + 2, 3)).str() == "floor_div(n, 3) + floor_div(n + 2, 3)");
   CHECK((floor_div(n, 2) + floor_div(n + 1, 2) * 2).str() == "floor_div(n, 2) + 2 * floor_div(n + 1, 2)");
   CHECK((floor_div(n, 2) + floor_div(m + 1, 2)).atom_count() == 4);
+  CHECK(n - floor_div(n, 2) == floor_div(n + 1, 2));
+  CHECK(m + n * 3 - floor_div(n + 1, 2) * 3 == m + floor_div(n, 2) * 3);
+  CHECK(n - floor_div(n, 3) - floor_div(n + 2, 3) == floor_div(n + 1, 3));
+  CHECK((n - floor_div(n, 3)).str() == "n - floor_div(n, 3)");
+}
+
+TEST_CASE("sizes that are rounded to a multiple are canonical") {
+  const Dim n = Dim::symbol({"n"}), m = Dim::symbol({"m"});
+  const Dim up = floor_div(n + 6, 7) * 7;
+  CHECK(n + floor_mod(Dim(7) - floor_mod(n, 7), 7) == up);
+  CHECK(n + floor_mod(n * 6, 7) == up);
+  CHECK(Dim(0) - floor_div(Dim(0) - n, 7) == floor_div(n + 6, 7));
+  CHECK(floor_mod(n, 2) + n == floor_div(n + 1, 2) * 2);
+  CHECK(m - n * m * 2 - floor_mod(n * m * 2, 3) * 2 == m - floor_div(n * m + 2, 3) * 6);
+  CHECK((n + floor_mod(n, 7)).str() == "n + floor_mod(n, 7)");
+  CHECK((n * 2 + floor_mod(n * 6, 7)).str() == "2 * n + floor_mod(6 * n, 7)");
+  // n - floor_mod(n, 7) is kept, but divided as a multiple of 7.
+  const Dim down = n - floor_mod(n, 7);
+  CHECK(down.str() == "n - floor_mod(n, 7)");
+  CHECK(floor_div(down, 7) == floor_div(n, 7));
+  CHECK(floor_mod(down, 7) == Dim(0));
+  CHECK(floor_div(n - floor_mod(n + 3, 7) + 3, 7) == floor_div(n + 3, 7));
+  CHECK(floor_div(n - floor_mod(n, 7) * 2, 7).str() == "floor_div(n - 2 * floor_mod(n, 7), 7)");
 }
 
 TEST_CASE("a divisor that may be 0 does not cancel") {
-  CHECK(floor_div(count, count).str() == "floor_div(?1, ?1)");
-  CHECK(floor_div(count * b, count).str() == "floor_div(?1 * b, ?1)");
+  CHECK(floor_div(count, count).str() == "min(?1, 1)");
+  CHECK(floor_div(count * b, count).str() == "b * min(?1, 1)");
+  CHECK(floor_div(count * b * 9 + count * 3, count * b * 3 + count) == min(count * (b * 3 + 1), 1) * 3);
+  CHECK(floor_div(count * b + 1, count).str() == "floor_div(?1 * b + 1, ?1)");
   CHECK(floor_div(count + 1, count + 1) == Dim(1));
   CHECK(floor_mod(count, count) == Dim(0));
   CHECK(floor_div(0, count) == Dim(0));
   CHECK(floor_div(b, 0) == Dim(0));
   CHECK(floor_mod(b, 0) == Dim(0));
+}
+
+TEST_CASE("a factor that is 0 only if another one is 0 is left out") {
+  const Dim n = Dim::symbol({"n"}), m = Dim::symbol({"m"}), k = Dim::symbol({"k"}), negative = Dim::symbol({"d", -1});
+  CHECK(n * min(n, 1) == n);
+  CHECK(min(n, 1) * min(n, 1) == min(n, 1));
+  CHECK(min(n * m * 3, 1) == min(n, 1) * min(m, 1));
+  CHECK(max(n, m) * min(n, 1) * min(max(n, m), 1) == max(n, m) * min(n, 1));
+  CHECK(n * m * min(min(n, m), 1) == n * m);
+  CHECK(n * m * min(n * m + k, 1) == n * m);
+  CHECK(max(n * min(m, 1), k) * min(m, 1) == max(n, k) * min(m, 1));
+  CHECK((n * min(m, 1)).str() == "n * min(m, 1)");
+  CHECK((negative * min(negative, 1)).str() == "d * min(d, 1)");
+  CHECK((max(n, m) * min(min(n, m), 1)).str() == "min(min(m, n), 1) * max(m, n)");
+  // The sizes of a + b, (a + b) + a and ((a + b) + c) + b, where n, m and k are the sizes of a, b and c.
+  auto broadcast = [](const Dim& x, const Dim& y) { return max(x, y) * min(x, 1) * min(y, 1); };
+  CHECK(broadcast(broadcast(n, m), n) == broadcast(n, m));
+  CHECK(broadcast(broadcast(broadcast(n, m), k), m) == broadcast(broadcast(n, m), k));
+}
+
+TEST_CASE("random sizes of broadcast results are those of their expressions") {
+  std::mt19937 random(7);
+  const std::vector<std::string> names = {"n", "m", "k"};
+  for (int round = 0; round < 300; ++round) {
+    std::vector<Dim> dims;
+    for (const std::string& name : names) dims.push_back(Dim::symbol({name}));
+    std::vector<std::array<size_t, 3>> steps;  // the operation and its operands
+    for (int step = 0; step < 5; ++step) {
+      const size_t kind = random() % 4, i = random() % dims.size(), j = random() % dims.size();
+      steps.push_back({kind, i, j});
+      const Dim &x = dims[i], &y = dims[j];
+      dims.push_back(kind == 0   ? max(x, y) * min(x, 1) * min(y, 1)
+                     : kind == 1 ? x * min(y, 1)
+                     : kind == 2 ? floor_div(x * y, y)
+                                 : x + y);
+    }
+    for (int64_t code = 0; code < 64; ++code) {
+      std::map<std::string, int64_t> at;
+      std::vector<int64_t> values;
+      for (size_t s = 0; s < names.size(); ++s) values.push_back(at[names[s]] = (code >> (2 * s)) & 3);
+      for (const auto& [kind, i, j] : steps) {
+        const int64_t x = values[i], y = values[j], test = std::min<int64_t>(y, 1);
+        values.push_back(kind == 0   ? std::max(x, y) * std::min<int64_t>(x, 1) * test
+                         : kind == 1 ? x * test
+                         : kind == 2 ? (y ? x : 0)
+                                     : x + y);
+      }
+      CHECK_MESSAGE(dims.back().evaluate(at) == values.back(), dims.back().str());
+    }
+  }
 }
 
 TEST_CASE("floor_mod of dims is simplified") {
@@ -129,6 +204,9 @@ TEST_CASE("floor_mod of dims is simplified") {
   CHECK(floor_mod(h * 6, 4).str() == "2 * floor_mod(h, 2)");
   CHECK(floor_mod(h * 5 + 7, 4) == floor_mod(h + 3, 4));
   CHECK(floor_mod(b * h, b * s) == b * floor_mod(h, s));
+  CHECK(floor_mod(floor_mod(h, 12) + b, 4) == floor_mod(h + b, 4));
+  CHECK(floor_mod(floor_mod(h, 6) * 2, 4) == floor_mod(h, 2) * 2);
+  CHECK(floor_mod(floor_mod(h, 6), 4).str() == "floor_mod(floor_mod(h, 6), 4)");
   CHECK(floor_mod(Dim::symbol({"i", 0, 7}), 8) == Dim::symbol({"i"}));
   CHECK(floor_mod(Dim::symbol({"i", 8, 15}), 8).str() == "i - 8");
 }

@@ -1,0 +1,205 @@
+#include "shape/dim_identities.h"
+
+#include <algorithm>
+
+#include "shape/dim_bounds.h"
+#include "support/integers.h"
+
+namespace dlcc {
+
+namespace {
+
+using Term = Dim::Term;
+
+// The atom of a term c * atom, where the atom is of this kind and has a constant divisor of at least 2.
+const DimAtom* only_atom(const Term& t, DimAtom::Kind kind) {
+  if (t.atoms.size() != 1 || t.atoms[0]->kind != kind) return nullptr;
+  const Dim& divisor = t.atoms[0]->args[1];
+  return divisor.is_constant() && divisor.value() >= 2 ? t.atoms[0].get() : nullptr;
+}
+
+// The coefficient in `sum` of the atoms of `t`, 0 if it has no such term.
+int64_t coefficient_in(const Dim& sum, const Term& t) {
+  const Dim atoms = Dim::sum_of({{t.atoms, 1}});
+  for (const Term& s : sum.terms())
+    if (s.atoms.size() == t.atoms.size() && Dim::sum_of({{s.atoms, 1}}) == atoms) return s.coefficient;
+  return 0;
+}
+
+// Hermite's identity: n elements are taken apart into those at each position modulo k. The terms c * n and -c times
+// some of the k quotients become c times the others, if these are fewer, and c times all quotients become c * n.
+std::optional<Dim> with_parts_of_whole(const Dim& sum, const Term& term) {
+  const DimAtom* quotient = only_atom(term, DimAtom::Kind::floor_div);
+  if (!quotient || term.coefficient == INT64_MIN) return std::nullopt;
+  const Dim& divisor = quotient->args[1];
+  const int64_t parts = divisor.value(), c = term.coefficient;
+  if (parts > 2 * static_cast<int64_t>(sum.terms().size())) return std::nullopt;
+  std::vector<Term> variable = quotient->args[0].terms();  // the constant is in [0, k)
+  if (variable.back().atoms.empty()) variable.pop_back();
+  const Dim n = Dim::sum_of(variable);
+  std::vector<Term> with_whole = sum.terms(), with_others = sum.terms();
+  int64_t count = 0;
+  for (int64_t added = 0; added < parts; ++added) {
+    const Dim part = floor_div(n + Dim(added), divisor);
+    const bool is_term = part.terms().size() == 1 && part.terms()[0].coefficient == 1;
+    if (!is_term) return std::nullopt;
+    Term opposite = part.terms()[0];
+    const bool is_present = coefficient_in(sum, opposite) == c;
+    opposite.coefficient = -c;
+    if (is_present) with_whole.push_back(opposite);
+    with_others.push_back(std::move(opposite));
+    count += is_present;
+  }
+  bool has_whole = true;
+  for (Term t : variable) {
+    if (__builtin_mul_overflow(t.coefficient, c, &t.coefficient)) return std::nullopt;
+    has_whole = has_whole && coefficient_in(sum, t) == -t.coefficient;
+    with_whole.push_back(t);
+    with_others.push_back(std::move(t));
+  }
+  if (count == parts) return with_identities(Dim::sum_of(std::move(with_whole)));
+  if (!has_whole || parts - count >= count + static_cast<int64_t>(variable.size())) return std::nullopt;
+  return with_identities(Dim::sum_of(std::move(with_others)));
+}
+
+enum class Rounding : uint8_t { up, both };
+
+// sum = c * floor_mod(x, k) + rest. Each coefficient of x may change by a multiple of k. If some such x makes the terms
+// of c * x cancel terms of the rest, the remainder becomes c * (x - k * floor_div(x, k)). The rest is rounded up if x
+// is negative.
+std::optional<Dim> as_rounded(const Dim& sum, const Term& term, Rounding rounding) {
+  const DimAtom* remainder = only_atom(term, DimAtom::Kind::floor_mod);
+  if (!remainder) return std::nullopt;
+  const int64_t divisor = remainder->args[1].value(), c = term.coefficient;
+  std::vector<Term> dividend;
+  for (Term t : remainder->args[0].terms()) {
+    if (!t.atoms.empty()) {
+      const int64_t s = coefficient_in(sum, t);
+      if (s == 0 || s == INT64_MIN || c == INT64_MIN || s % c != 0) return std::nullopt;
+      int64_t change;
+      if (__builtin_sub_overflow(-(s / c), t.coefficient, &change) || change % divisor != 0) return std::nullopt;
+      t.coefficient = -(s / c);
+    }
+    dividend.push_back(std::move(t));
+  }
+  if (rounding == Rounding::up && dividend[0].coefficient > 0) return std::nullopt;
+  const Dim x = Dim::sum_of(std::move(dividend)), rest = sum - Dim::sum_of({term});
+  return rest + Dim(c) * x - Dim(c) * Dim(divisor) * floor_div(x, divisor);
+}
+
+using Atoms = std::vector<std::shared_ptr<const DimAtom>>;
+
+// The x of an atom min(x, 1), for x >= 0.
+const Dim* zero_test_of(const DimAtom& atom) {
+  if (atom.kind != DimAtom::Kind::min) return nullptr;
+  const Dim *x = &atom.args[0], *one = &atom.args[1];
+  if (*x == Dim(1)) std::swap(x, one);
+  return *one == Dim(1) && is_at_least(*x, 0, {}) ? x : nullptr;
+}
+
+// Whether none of the factors is 0 only if the dim, or the atom, is at least 1.
+bool is_positive_if_factors_are(const Dim& d, const Atoms& factors);
+
+bool is_positive_if_factors_are(const DimAtom& atom, const Atoms& factors) {
+  const Dim self = Dim::of_atom(std::make_shared<const DimAtom>(atom));
+  if (!is_at_least(self, 0, {})) return false;
+  for (const auto& factor : factors) {
+    if (Dim::compare(*factor, atom) == 0) return true;
+    if (const Dim* x = zero_test_of(*factor); x && *x == self) return true;
+  }
+  const bool is_min = atom.kind == DimAtom::Kind::min;
+  if (!is_min && atom.kind != DimAtom::Kind::max) return false;
+  const bool first = is_positive_if_factors_are(atom.args[0], factors);
+  return first != is_min ? first : is_positive_if_factors_are(atom.args[1], factors);
+}
+
+bool is_positive_if_factors_are(const Dim& d, const Atoms& factors) {
+  if (is_at_least(d, 1, {})) return true;
+  bool has_positive = false;
+  for (const Term& t : d.terms()) {
+    if (!is_at_least(Dim::sum_of({t}), 0, {})) return false;
+    has_positive = has_positive || std::ranges::all_of(t.atoms, [&](const auto& atom) {
+                     return is_positive_if_factors_are(*atom, factors);
+                   });
+  }
+  return has_positive;
+}
+
+bool contains(const Atoms& atoms, const DimAtom& atom) {
+  return std::ranges::any_of(atoms, [&](const auto& other) { return Dim::compare(*other, atom) == 0; });
+}
+
+// The dim with 1 in place of each of these atoms that is a factor of a term.
+Dim without_factors(const Dim& d, const Atoms& ones) {
+  Dim sum;
+  for (Term t : d.terms()) {
+    std::erase_if(t.atoms, [&](const auto& atom) { return contains(ones, *atom); });
+    sum = sum + product_of(std::move(t));
+  }
+  return sum;
+}
+
+}  // namespace
+
+Dim with_identities(const Dim& sum) {
+  if (sum.terms().size() < 2) return sum;
+  for (size_t k = 0; k < sum.terms().size(); ++k) {
+    std::optional<Dim> equal = with_parts_of_whole(sum, sum.terms()[k]);
+    if (!equal) equal = as_rounded(sum, sum.terms()[k], Rounding::up);
+    if (equal && !equal->is_overflow()) return *equal;
+  }
+  return sum;
+}
+
+Dim with_multiples(const Dim& sum) {
+  for (const Term& t : sum.terms())
+    if (auto rounded = as_rounded(sum, t, Rounding::both); rounded && !rounded->is_overflow()) return *rounded;
+  return sum;
+}
+
+Dim product_of(Term t) {
+  Atoms tests;  // the factors min(x, 1)
+  for (const auto& atom : t.atoms)
+    if (zero_test_of(*atom) && !contains(tests, *atom)) tests.push_back(atom);
+  if (tests.empty() || t.atoms.size() < 2) return Dim::sum_of({std::move(t)});
+  Atoms others = t.atoms;
+  std::erase_if(others, [&](const auto& atom) { return contains(tests, *atom); });
+  for (size_t k = 0; k < others.size(); ++k) {
+    if (others[k]->args.empty()) continue;
+    const Dim a = without_factors(others[k]->args[0], tests), b = without_factors(others[k]->args[1], tests);
+    if (a == others[k]->args[0] && b == others[k]->args[1]) continue;
+    const Dim simpler = apply(others[k]->kind, a, b);
+    others.erase(others.begin() + static_cast<std::ptrdiff_t>(k));
+    Dim product = simpler * Dim(t.coefficient);
+    for (const Atoms* list : {&others, &tests})
+      for (const auto& atom : *list) product = product * Dim::of_atom(atom);
+    return product;
+  }
+  for (size_t k = 0; k < tests.size();) {
+    Atoms factors = others;
+    for (size_t other = 0; other < tests.size(); ++other)
+      if (other != k) factors.push_back(tests[other]);
+    if (is_positive_if_factors_are(*zero_test_of(*tests[k]), factors))
+      tests.erase(tests.begin() + static_cast<std::ptrdiff_t>(k));
+    else
+      ++k;
+  }
+  others.insert(others.end(), tests.begin(), tests.end());
+  std::ranges::sort(others, [](const auto& a, const auto& b) { return Dim::compare(*a, *b) < 0; });
+  return Dim::sum_of({{std::move(others), t.coefficient}});
+}
+
+std::optional<Dim> least_of_factors(const Dim& x) {
+  if (x.terms().size() != 1 || x.terms()[0].coefficient < 1) return std::nullopt;
+  const Term& t = x.terms()[0];
+  if (t.atoms.empty() || (t.atoms.size() == 1 && t.coefficient == 1)) return std::nullopt;
+  Dim product = 1;
+  for (const auto& atom : t.atoms) {
+    const Dim factor = Dim::of_atom(atom);
+    if (!is_at_least(factor, 0, {})) return std::nullopt;
+    product = product * min(factor, 1);
+  }
+  return product;
+}
+
+}  // namespace dlcc
