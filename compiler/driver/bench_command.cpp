@@ -71,11 +71,10 @@ int bench_command(CommandLine& line) {
             "FILE.npz: all inputs. Or NAME=FORM as in 'dlcc --help'",
             append_to_inputs(data, options)});
   line.add({"--runs", "N", fmt::format("Number of timed calls, default {}", runs), store_integer(runs, 2, 1000000)});
-  line.add(
-      {"--size", "NAME=N",
-       "Size of a symbolic dimension in this measurement, default: the size that --dim NAME=...@N gives for estimates, "
-       "else 64, or the bound that is nearest to 64. May be repeated",
-       store_number(sizes)});
+  line.add({"--size", "NAME=N",
+            "Size of a symbolic dimension in this measurement, default: that of the data, else the size that "
+            "--dim NAME=...@N gives for estimates, else 64, or the bound that is nearest to 64. May be repeated",
+            store_number(sizes)});
   line.add({"--layers", "", "Time each step, and probe the machine's peak and bandwidth", store_true(layers)});
   line.add({"--json", "", "Print JSON, including the steps", store_true(json)});
   line.add({"--html", "FILE", "Write the report with the measured times, the roofline and the latencies as a page",
@@ -97,9 +96,12 @@ int bench_command(CommandLine& line) {
   std::set<std::string> read = compiler.files();
   for (const std::string& option : data) read.insert(file_of(option));
   if (!planned || !differ_from_inputs(files, read, diagnostics)) return report(diagnostics, line.reporting());
-  auto inputs = random_inputs(*planned, sizes, diagnostics);
-  if (!inputs || !replace_inputs(data, planned->interface, inputs->values, diagnostics))
+  auto given = read_some_inputs(data, planned->interface, diagnostics);
+  if (!given || !add_sizes_of(*given, planned->interface, sizes, diagnostics))
     return report(diagnostics, line.reporting());
+  auto inputs = random_inputs(*planned, sizes, diagnostics);
+  if (!inputs) return report(diagnostics, line.reporting());
+  for (auto& [index, value] : *given) inputs->values[index] = std::move(value);
   targets::ObjectFile object = compiler.generate(*planned);
   layers |= json || !files.empty();
   auto measured = profile(*planned, object.bytes(), *inputs, runs, layers, diagnostics);

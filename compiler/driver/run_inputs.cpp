@@ -5,6 +5,7 @@
 #include "driver/options.h"
 #include "pipeline/input_forms.h"
 #include "pipeline/tensor_files.h"
+#include "shape/solve_sizes.h"
 #include "support/npz.h"
 
 namespace dlcc::driver {
@@ -116,19 +117,41 @@ Given read_arguments(const std::vector<std::string>& options, const emit::Interf
 
 }  // namespace
 
-bool replace_inputs(const std::vector<std::string>& options, const emit::Interface& interface,
-                    std::vector<Constant>& values, Diagnostics& diagnostics) {
+std::optional<std::map<size_t, Constant>> read_some_inputs(const std::vector<std::string>& options,
+                                                           const emit::Interface& interface, Diagnostics& diagnostics) {
+  std::map<size_t, Constant> given;
   if (options.size() == 1 && is_archive(options[0])) {
     auto all = read_inputs_of_archive(options[0], interface, diagnostics);
-    if (all) values = std::move(*all);
-    return all.has_value();
+    for (size_t k = 0; all && k < all->size(); ++k) given.emplace(k, std::move((*all)[k]));
+    return all ? std::optional(std::move(given)) : std::nullopt;
   }
   const size_t errors = diagnostics.error_count();
   for (size_t k = 0; k < options.size(); ++k) {
     std::string file;
     const auto at = find_tensor(options[k], k, interface.inputs, "input", file, diagnostics);
     const auto tensor = at ? read_tensor(file, diagnostics) : std::nullopt;
-    if (tensor && fits(*tensor, interface, *at, {.file = file}, diagnostics)) values[*at] = *tensor;
+    if (tensor && fits(*tensor, interface, *at, {.file = file}, diagnostics)) given.insert_or_assign(*at, *tensor);
+  }
+  return diagnostics.error_count() == errors ? std::optional(std::move(given)) : std::nullopt;
+}
+
+bool add_sizes_of(const std::map<size_t, Constant>& given, const emit::Interface& interface,
+                  std::map<std::string, int64_t>& sizes, Diagnostics& diagnostics) {
+  const size_t errors = diagnostics.error_count();
+  for (const auto& [index, value] : given) {
+    const emit::TensorInterface& input = interface.inputs[index];
+    for (size_t k = 0; k < input.shape.size(); ++k) {
+      const auto axis = as_linear(input.shape[k]);
+      const auto dim = axis ? std::ranges::find(interface.dims, axis->symbol, &InputDim::symbol) : interface.dims.end();
+      if (dim == interface.dims.end()) continue;
+      const int64_t size = (value.shape()[k] - axis->offset) / axis->scale * dim->multiple;
+      const auto [known, is_new] = sizes.emplace(dim->name, size);
+      if (!is_new && known->second != size)
+        diagnostics.error(DiagnosticId::bad_option, {},
+                          fmt::format("axis {} of input '{}' gives {} = {}, but {} is {}", k, input.name, dim->name,
+                                      size, dim->name, known->second),
+                          {}, fmt::format("leave out --size {}, and give inputs that agree", dim->name));
+    }
   }
   return diagnostics.error_count() == errors;
 }

@@ -1,6 +1,7 @@
 // The options --input and --output of `dlcc run`: files of tensors, of sequences and of optionals.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -34,8 +35,14 @@ frontends::FindInputForm forms_of_files(const std::vector<std::string>& options,
 std::optional<std::vector<Constant>> read_inputs(const std::vector<std::string>& options, const emit::Interface&,
                                                  const frontends::Arguments&, Diagnostics&);
 
-// Replaces the values of the inputs that --input gives as data. False, with diagnostics, if one of them does not fit.
-bool replace_inputs(const std::vector<std::string>& options, const emit::Interface&, std::vector<Constant>& values,
-                    Diagnostics&);
+// Reads the data of the inputs for which the options give some, by the input's index. Empty, with diagnostics, if one
+// of them does not fit.
+std::optional<std::map<size_t, Constant>> read_some_inputs(const std::vector<std::string>& options,
+                                                           const emit::Interface&, Diagnostics&);
+
+// Adds the sizes that these inputs have to `sizes`, by the caller's names. False, with diagnostics, if they disagree
+// with each other or with a size that `sizes` has.
+bool add_sizes_of(const std::map<size_t, Constant>& given, const emit::Interface&,
+                  std::map<std::string, int64_t>& sizes, Diagnostics&);
 
 }  // namespace dlcc::driver

@@ -1,6 +1,7 @@
 #include "shape/dim_identities.h"
 
 #include <algorithm>
+#include <set>
 
 #include "shape/dim_bounds.h"
 #include "support/integers.h"
@@ -26,40 +27,46 @@ int64_t coefficient_in(const Dim& sum, const Term& t) {
   return 0;
 }
 
+// The dim without its constant, and the constant.
+std::pair<Dim, int64_t> apart(const Dim& d) {
+  std::vector<Term> variable = d.terms();
+  if (variable.empty() || !variable.back().atoms.empty()) return {d, 0};
+  const int64_t constant = variable.back().coefficient;
+  variable.pop_back();
+  return {Dim::sum_of(std::move(variable)), constant};
+}
+
 // Hermite's identity: n elements are taken apart into those at each position modulo k. The terms c * n and -c times
 // some of the k quotients become c times the others, if these are fewer, and c times all quotients become c * n.
+// Nothing is divided unless that is so: bounds are searched through many sums.
 std::optional<Dim> with_parts_of_whole(const Dim& sum, const Term& term) {
   const DimAtom* quotient = only_atom(term, DimAtom::Kind::floor_div);
   if (!quotient || term.coefficient == INT64_MIN) return std::nullopt;
   const Dim& divisor = quotient->args[1];
   const int64_t parts = divisor.value(), c = term.coefficient;
   if (parts > 2 * static_cast<int64_t>(sum.terms().size())) return std::nullopt;
-  std::vector<Term> variable = quotient->args[0].terms();  // the constant is in [0, k)
-  if (variable.back().atoms.empty()) variable.pop_back();
-  const Dim n = Dim::sum_of(variable);
-  std::vector<Term> with_whole = sum.terms(), with_others = sum.terms();
-  int64_t count = 0;
-  for (int64_t added = 0; added < parts; ++added) {
-    const Dim part = floor_div(n + Dim(added), divisor);
-    const bool is_term = part.terms().size() == 1 && part.terms()[0].coefficient == 1;
-    if (!is_term) return std::nullopt;
-    Term opposite = part.terms()[0];
-    const bool is_present = coefficient_in(sum, opposite) == c;
-    opposite.coefficient = -c;
-    if (is_present) with_whole.push_back(opposite);
-    with_others.push_back(std::move(opposite));
-    count += is_present;
-  }
+  const Dim n = apart(quotient->args[0]).first;
+  std::vector<Term> rest = sum.terms();
+  std::set<int64_t> present;
+  std::erase_if(rest, [&](const Term& t) {
+    const DimAtom* q = t.coefficient == c ? only_atom(t, DimAtom::Kind::floor_div) : nullptr;
+    if (!q || !(q->args[1] == divisor)) return false;
+    const auto [dividend, added] = apart(q->args[0]);
+    return added >= 0 && added < parts && dividend == n && present.insert(added).second;
+  });
   bool has_whole = true;
-  for (Term t : variable) {
+  for (Term t : n.terms()) {
     if (__builtin_mul_overflow(t.coefficient, c, &t.coefficient)) return std::nullopt;
     has_whole = has_whole && coefficient_in(sum, t) == -t.coefficient;
-    with_whole.push_back(t);
-    with_others.push_back(std::move(t));
+    rest.push_back(std::move(t));
   }
-  if (count == parts) return with_identities(Dim::sum_of(std::move(with_whole)));
-  if (!has_whole || parts - count >= count + static_cast<int64_t>(variable.size())) return std::nullopt;
-  return with_identities(Dim::sum_of(std::move(with_others)));
+  const auto count = static_cast<int64_t>(present.size());
+  if (count < parts && (!has_whole || parts - count >= count + static_cast<int64_t>(n.terms().size())))
+    return std::nullopt;
+  Dim result = Dim::sum_of(std::move(rest));
+  for (int64_t added = 0; added < parts; ++added)
+    if (count < parts && !present.contains(added)) result = result - Dim(c) * floor_div(n + Dim(added), divisor);
+  return with_identities(result);
 }
 
 enum class Rounding : uint8_t { up, both };

@@ -270,6 +270,18 @@ std::variant<relay::TypedCall, relay::TypeError> BlockBuilder::typed(const relay
   }
 }
 
+std::vector<std::optional<double>> BlockBuilder::known_numbers(const Value& list) const {
+  const auto* var = std::get_if<relay::Var>(&list.atom);
+  if (const auto known = var ? numbers_.find((*var)->id) : numbers_.end(); known != numbers_.end())
+    return known->second;
+  const std::optional<int64_t> count = list.type.shape[0].constant();
+  std::vector<std::optional<double>> numbers(
+      static_cast<size_t>(std::min(count.value_or(0), tensor::SymbolicTensor::max_elements)));
+  if (const Constant* constant = list.constant())
+    for (size_t k = 0; k < numbers.size(); ++k) numbers[k] = constant->number_at(static_cast<int64_t>(k));
+  return numbers;
+}
+
 std::variant<Values, relay::TypeError> BlockBuilder::call(const std::string& name, const Values& args,
                                                           const relay::Attrs& attrs, size_t results,
                                                           const SourceLocation& location) {
@@ -310,6 +322,10 @@ std::variant<Values, relay::TypeError> BlockBuilder::call(const std::string& nam
   relay::Var var = bind(std::move(call), type, last_part(name), location);
   if (open_.size() == 1 && is_computed_from_inputs(tensor_args, 0)) note_input(var);
   if (tuple) return fields(var, results, last_part(name), location);
+  if (name == "concatenate" && tensors[0].shape.size() == 1 && is_float(tensors[0].dtype)) {
+    std::vector<std::optional<double>>& numbers = numbers_[var->id];
+    for (const Value& arg : tensor_args) std::ranges::copy(known_numbers(arg), std::back_inserter(numbers));
+  }
   return Values{{var, tensors[0]}};
 }
 

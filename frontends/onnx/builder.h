@@ -71,6 +71,9 @@ class BlockBuilder {
   // The elements of a small tensor of integers, where known; null if none is.
   relay::KnownValue known(const Value& value) const { return known_.of(value.atom); }
 
+  // The first elements of a list of floats, where known: of a constant, or of lists of which some are constants.
+  std::vector<std::optional<double>> known_numbers(const Value& list) const;
+
   // Symbols for unknown sizes are named "?1", "?2", ...
   int next_symbol() const { return next_symbol_; }
   // Whether the dimension depends on a symbol for an unknown size, from `first` on, that is no size of an input.
@@ -109,6 +112,7 @@ class BlockBuilder {
   std::map<int, Dim> largest_;          // the known upper bounds of data-dependent sizes, by number of the symbol
   std::map<int, int> sizes_of_inputs_;  // of scalars that are computed from inputs: number of the symbol -> variable id
   std::set<int> of_inputs_;             // small tensors computed from inputs of the model, by variable id
+  std::map<int, std::vector<std::optional<double>>> numbers_;  // known elements of concatenations, by variable id
   std::vector<relay::Block> open_;
 };
 

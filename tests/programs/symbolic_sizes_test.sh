@@ -126,6 +126,14 @@ done
 expect_status 0 bench "$decided" --runs 2 --size n=8 --input shape=shape.npy --input reps=reps.npy
 grep -q "^n=8: 2 runs" out.txt || fail "$(cat out.txt)"
 
+# The sizes of a measurement are those of the data.
+echo 'def @main(%x: Tensor[(a, 4), float32], %y: Tensor[(b, 4), float32], %z: Tensor[(a), float32]) {
+  (%x + 1.0f, %y, %z) }' >measured.rly
+expect_status 0 bench measured.rly --runs 2 --size b=5 --input x=rows_3.npy
+grep -q "^a=3 b=5: 2 runs" out.txt || fail "$(cat out.txt)"
+expect_status 2 bench measured.rly --runs 2 --size a=5 --input x=rows_3.npy
+grep -q "axis 0 of input 'x' gives a = 3, but a is 5" err.txt || fail "$(cat err.txt)"
+
 # Two sizes that broadcast to each other, also to no rows.
 echo 'def @main(%x: Tensor[(a, 4), float32], %y: Tensor[(b, 4), float32]) { %x + %y }' >sum.rly
 for dims in "--dim a=0.. --dim b=0.." "--dim a=0..4 --dim b=0..3"; do

@@ -100,6 +100,8 @@ class LoopFunction {
       limit_iterations(*out.declared_length);
       return out.declared_length;
     }
+    if (returns_count_ && parts_.count && !trips && !parts_.limit)
+      if (auto of_input = builder_.size_of_input(*parts_.count, bounded_name(), n_.location())) return of_input;
     const bool is_bounded = at_most_once_ || parts_.limit || (parts_.count && is_limit);
     if (returns_count_ || !is_bounded) return std::nullopt;
     if (const std::optional<Dim> of_input = length_of_input()) return of_input;

@@ -42,11 +42,21 @@ Value sizes_at_run_time(Node& n, const Value& factor, double offset) {
   return n.call("maximum", {n.cast(n.call("floor", {sizes}), dtype::i64), n.scalar(dtype::i64, 0)});
 }
 
+// The sizes with the data's own where the scale is known to be 1, as that of the batch and of the channels.
+Value with_kept_sizes(Node& n, const Value& sizes, const Value& scales, const std::vector<int64_t>& axes) {
+  const std::vector<std::optional<double>> known = n.context().builder.known_numbers(scales);
+  std::vector<int64_t> kept;
+  for (size_t j = 0; j < axes.size() && j < known.size(); ++j)
+    if (known[j] == 1.0) kept.push_back(axes[j]);
+  if (kept.empty()) return sizes;
+  return spread(n, n.call("take", {sizes_of(n, n.in(0)), integers(kept)}, {{"axis", 0}}), kept, sizes);
+}
+
 Target target_of_scales(Node& n, const Value& scales, const std::vector<int64_t>& axes) {
   const Value& x = n.in(0);
   Value all = spread(n, n.cast(scales, dtype::f32), axes, ones(x.rank()));
   const Constant* known = all.constant();
-  if (!known) return {{}, sizes_at_run_time(n, all, 0), all};
+  if (!known) return {{}, with_kept_sizes(n, sizes_at_run_time(n, all, 0), scales, axes), all};
   return {scaled_sizes(n, x.type.shape, numbers_in(*known)), Value::poison(), all};
 }
 
