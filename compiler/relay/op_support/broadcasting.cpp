@@ -11,6 +11,39 @@ namespace {
 // since no tensor has a negative size.
 bool is_same_size(const Dim& operand, const Dim& result) { return operand == result || operand == max(result, 0); }
 
+// The size of a broadcast of several sizes: the largest one, or 0 if one of them is 0, since the others are 0 or 1
+// then.
+Dim broadcast_size(std::vector<Dim> sizes) {
+  std::ranges::sort(sizes, [](const Dim& a, const Dim& b) { return Dim::compare(a, b) < 0; });
+  const auto repeated = std::ranges::unique(sizes);
+  sizes.erase(repeated.begin(), repeated.end());
+  Dim largest = sizes.front(), is_positive = 1;
+  for (const Dim& size : sizes) {
+    largest = max(largest, size);
+    is_positive = is_positive * min(1, size);
+  }
+  return largest * is_positive;
+}
+
+// Adds the sizes of which a `max`, at any depth of nesting, is the largest.
+void add_operands_of_max(const Dim& d, std::vector<Dim>& sizes) {
+  const bool is_atom = d.terms().size() == 1 && d.terms()[0].coefficient == 1 && d.terms()[0].atoms.size() == 1;
+  const DimAtom* atom = is_atom ? d.terms()[0].atoms[0].get() : nullptr;
+  if (!atom || atom->kind != DimAtom::Kind::max) return sizes.push_back(d);
+  for (const Dim& operand : atom->args) add_operands_of_max(operand, sizes);
+}
+
+// Adds the sizes of whose broadcast `d` is the size, or `d` itself. So chains of broadcasts, such as a + b + c, have
+// sizes that grow by one operand at a time: as nested expressions they would double.
+void add_broadcast_sizes(const Dim& d, std::vector<Dim>& sizes) {
+  std::vector<Dim> operands;
+  if (d.terms().size() == 1)
+    for (const auto& atom : d.terms()[0].atoms)
+      if (atom->kind == DimAtom::Kind::max) add_operands_of_max(Dim::of_atom(atom), operands);
+  if (operands.empty() || !(broadcast_size(operands) == d)) operands = {d};
+  std::ranges::move(operands, std::back_inserter(sizes));
+}
+
 // The size of the result for operands of two sizes; empty if they cannot be broadcast.
 std::optional<Dim> broadcast(const Dim& a, const Dim& b) {
   const Dim one = 1;
@@ -21,8 +54,10 @@ std::optional<Dim> broadcast(const Dim& a, const Dim& b) {
   if (a.is_constant() && b.is_constant()) return std::nullopt;
   if (above_one(a)) return a;
   if (above_one(b)) return b;
-  // The larger size, or 0 if one of them is 0: then the other one is 0 or 1.
-  return max(a, b) * min(one, a) * min(one, b);
+  std::vector<Dim> sizes;
+  add_broadcast_sizes(a, sizes);
+  add_broadcast_sizes(b, sizes);
+  return broadcast_size(std::move(sizes));
 }
 
 }  // namespace
