@@ -169,7 +169,12 @@ void KnownValues::learn(const Module& module, const Binding& binding) {
     const Var* tuple = std::get_if<Var>(&project->tuple);
     auto values = tuple ? values_.find((*tuple)->id) : values_.end();
     const auto index = static_cast<size_t>(project->index);
-    if (const Atom* known = field(*project)) set(of(*known));
+    if (const Atom* known = field(*project)) {
+      set(of(*known));
+      const Var* inner = std::get_if<Var>(known);
+      if (const auto fields = inner ? tuples_.find((*inner)->id) : tuples_.end(); fields != tuples_.end())
+        tuples_.emplace(binding.var->id, fields->second);
+    }
     if (values != values_.end() && index < values->second.size()) set(values->second[index]);
   } else if (const Call* call = std::get_if<Call>(&binding.op)) {
     const OperatorRef* o = std::get_if<OperatorRef>(&call->callee);

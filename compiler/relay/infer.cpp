@@ -164,6 +164,19 @@ void Inference::infer_binding(Binding binding) {
   retry_relations();
 }
 
+// Adds the names of the new symbols in a size whose annotation is the same expression of other new symbols.
+void Inference::name_symbols_in(const Dim& found, const Dim& annotation,
+                                const std::function<bool(const std::string&)>& is_fresh,
+                                std::map<std::string, Dim>& names) const {
+  std::map<std::string, Dim> all = names;
+  match_sizes({{found, annotation}}, is_fresh, all);
+  const bool are_new = std::ranges::all_of(all, [&](const auto& entry) {
+    const auto name = plain_symbol(entry.second);
+    return names.contains(entry.first) || (name && *name != "?" && !symbols_.contains(*name));
+  });
+  if (are_new && found.substitute(all) == annotation) names = std::move(all);
+}
+
 // The annotation with "?" for sizes that it leaves unknown. The symbols that the operation introduced, from number
 // `first_symbol` on, get the names in the annotation.
 Type Inference::name_new_symbols(const Type& found, const Type& annotation, int first_symbol,
@@ -179,11 +192,12 @@ Type Inference::name_new_symbols(const Type& found, const Type& annotation, int 
   const TensorType *tensor = as<TensorType>(f), *named = as<TensorType>(a);
   if (!tensor || !named || tensor->shape.size() != named->shape.size() || is_static(named->shape)) return a;
   Shape wanted = named->shape;
+  auto is_fresh = [&](const std::string& s) { return number_of(Symbol{s}) >= first_symbol; };
   for (size_t i = 0; i < wanted.size(); ++i) {
     std::optional<std::string> from = plain_symbol(tensor->shape[i]), to = plain_symbol(wanted[i]);
+    if (!to) name_symbols_in(tensor->shape[i], wanted[i], is_fresh, names);
     if (!to || symbols_.contains(*to)) continue;
-    bool fresh = from && from->size() > 1 && (*from)[0] == '?' && std::atoi(from->c_str() + 1) >= first_symbol;
-    if (fresh && *to != "?")
+    if (from && is_fresh(*from) && *to != "?")
       names.emplace(*from, wanted[i]);
     else
       wanted[i] = unknown_dim();

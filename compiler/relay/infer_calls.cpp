@@ -250,7 +250,8 @@ Type Inference::call_function(const Type& callee, Call& call, Callee kind, const
     for (const auto& [name, s] : symbols)
       if (auto size = sizes.find(name); size != sizes.end()) sizes.emplace(s.name, size->second);
   const Var* local = std::get_if<Var>(&call.callee);
-  const auto defined = local ? result_symbols_.find((*local)->id) : result_symbols_.end();
+  const bool is_repeated = local && shared_.contains((*local)->id);
+  const auto defined = is_repeated ? result_symbols_.find((*local)->id) : result_symbols_.end();
   auto existential = [&](const std::string& s) {
     return s == "?" || (defined != result_symbols_.end() && defined->second.contains(s)) ||
            (!sizes.contains(s) && (is_of_callee(s) || (is_instance && !symbols_.contains(s))));
@@ -301,6 +302,7 @@ bool Inference::pass_argument(Atom& arg, Type param, int index, std::map<std::st
       return false;
     }
   }
+  if (as<HoleType>(unifier_.shallow(param))) found = type_of_value(arg, unifier_.shallow(found));
   if (coerce(arg, found, param, location)) return true;
   mismatch(location, fmt::format("argument {} of {}", index + 1, describe(call.callee)), param, found, {},
            declaration_of(call.callee));
@@ -322,19 +324,36 @@ Dim Inference::fresh_symbol() {
   return Dim::symbol({name});
 }
 
-Type Inference::open_symbols(const Type& type, const std::function<bool(const std::string&)>& quantified) {
-  std::map<std::string, Dim> opened;  // one symbol per name; each "?" is a symbol of its own
+// Calls `map` for the tensor types in a type, with the answer whether they are in the result of a function type.
+static Type map_tensors(const Type& type, bool in_result, const std::function<Type(const TensorType&, bool)>& map) {
+  if (!has_symbols(type)) return type;
+  auto all = [&](const std::vector<Type>& list) {
+    std::vector<Type> mapped;
+    for (const Type& t : list) mapped.push_back(map_tensors(t, in_result, map));
+    return mapped;
+  };
+  if (const TupleType* t = as<TupleType>(type)) return tuple_type(all(t->fields));
+  if (const FunctionType* f = as<FunctionType>(type))
+    return function_type(all(f->params), map_tensors(f->result, true, map), f->type_params);
   return map_leaves(type, [&](const Type& leaf) {
     const TensorType* t = as<TensorType>(leaf);
-    if (!t || is_static(t->shape)) return leaf;
-    Shape shape = t->shape;
+    return t ? map(*t, in_result) : leaf;
+  });
+}
+
+// A "?" in the result of a function type stays: it is another size at each call of the function.
+Type Inference::open_symbols(const Type& type, const std::function<bool(const std::string&)>& quantified) {
+  std::map<std::string, Dim> opened;  // one symbol per name; each "?" is a symbol of its own
+  return map_tensors(type, false, [&](const TensorType& t, bool in_result) {
+    Shape shape = t.shape;
     for (Dim& d : shape) {
       opened.erase("?");
       for (const Symbol& s : d.symbols())
-        if (quantified(s.name) && !opened.contains(s.name)) opened.emplace(s.name, fresh_symbol());
+        if (quantified(s.name) && !opened.contains(s.name) && !(in_result && s.name == "?"))
+          opened.emplace(s.name, fresh_symbol());
       d = d.substitute(opened);
     }
-    return with_shape(*t, std::move(shape));
+    return with_shape(t, std::move(shape));
   });
 }
 

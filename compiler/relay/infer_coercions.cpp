@@ -34,6 +34,25 @@ Operation Inference::cast(const Atom& atom, const Type& found, const Type& expec
   return tuple;
 }
 
+// The type of a function where nothing is known but its type: with "?" for the sizes of the result that its body
+// defines.
+Type Inference::type_of_value(const Atom& atom, const Type& type) const {
+  const FunctionType* f = as<FunctionType>(type);
+  const Var* var = std::get_if<Var>(&atom);
+  const auto defined = var ? result_symbols_.find((*var)->id) : result_symbols_.end();
+  if (!f || defined == result_symbols_.end()) return type;
+  const Type result = map_leaves(unifier_.shallow(f->result), [&](const Type& leaf) {
+    const TensorType* t = as<TensorType>(leaf);
+    if (!t || is_static(t->shape)) return leaf;
+    Shape shape = t->shape;
+    for (Dim& d : shape)
+      if (std::ranges::any_of(d.symbols(), [&](const Symbol& s) { return defined->second.contains(s.name); }))
+        d = unknown_dim();
+    return with_shape(*t, std::move(shape));
+  });
+  return function_type(f->params, result, f->type_params);
+}
+
 bool Inference::is_function(const Atom& atom) const {
   if (const Var* var = std::get_if<Var>(&atom)) return functions_.contains((*var)->id);
   const GlobalRef* global = std::get_if<GlobalRef>(&atom);

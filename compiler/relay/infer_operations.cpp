@@ -104,10 +104,22 @@ Type Inference::infer(Binding& binding, Match& op) {
   return result.type ? result.type : unifier_.fresh();
 }
 
+// Whether the block calls a parameter without type: each call may have other sizes.
+static bool calls_open_param(const Block& block, const std::vector<Var>& params) {
+  return std::ranges::any_of(block.bindings, [&](const Binding& b) {
+    const Call* call = std::get_if<Call>(&b.op);
+    const Var* callee = call ? std::get_if<Var>(&call->callee) : nullptr;
+    bool found = callee && !(*callee)->type && std::ranges::count(params, *callee) > 0;
+    for_each_block(b.op, [&](const Block& inner) { found = found || calls_open_param(inner, params); });
+    return found;
+  });
+}
+
 Type Inference::infer(Binding& binding, MakeFunction& op) {
   Function& function = *op.function;
   const bool may_be_template =
-      this->may_be_template(function) && (shared_.contains(binding.var->id) || has_kinds(function));
+      this->may_be_template(function) &&
+      (shared_.contains(binding.var->id) || has_kinds(function) || calls_open_param(function.body, function.params));
   if (may_be_template && is_copy_of_template(binding.var)) {  // its text was inferred: only uses are of interest
     add_template(binding.var, std::exchange(function, {}), scopes_.open(scope_), true);
     return unifier_.fresh();
@@ -117,8 +129,7 @@ Type Inference::infer(Binding& binding, MakeFunction& op) {
   const size_t errors = diagnostics_.error_count();
   const int outer_scope = scope_;
   if (may_be_template) scope_ = scopes_.open(scope_);
-  const bool is_repeated = shared_.contains(binding.var->id);
-  std::set<std::string> visible = is_repeated ? symbols_ : std::set<std::string>();
+  std::set<std::string> visible = symbols_;
   declare(function, true);
   std::vector<Type> params;
   for (const Var& p : function.params) {
@@ -133,7 +144,7 @@ Type Inference::infer(Binding& binding, MakeFunction& op) {
   for (const Var& p : function.params)
     for_each_symbol(unifier_.shallow(p->type), [&](const Symbol& s) { visible.insert(s.name); });
   for_each_symbol(unifier_.shallow(function.result_type), [&](const Symbol& s) {
-    if (is_repeated && !visible.contains(s.name)) result_symbols_[binding.var->id].insert(s.name);
+    if (!visible.contains(s.name)) result_symbols_[binding.var->id].insert(s.name);
   });
   const int scope = std::exchange(scope_, outer_scope);
   if (may_be_template && has_holes(function) && diagnostics_.error_count() == errors)
@@ -279,31 +290,35 @@ Inference::Branch Inference::infer_branch(Block& block) {
   return {std::move(type), block.bindings.empty() ? SourceLocation() : block.bindings.back().location};
 }
 
-// Dimensions in which two branches differ are unknown in the joined type.
-Type Inference::join(const Branch& a, const Branch& b, const SourceLocation& location, const std::string& what) {
+// Sizes in which two branches differ are new symbols in the joined type; in the result of a function that they give,
+// such a size is "?", another one at each call.
+Type Inference::join(const Branch& a, const Branch& b, const SourceLocation& location, const std::string& what,
+                     bool in_result) {
   Type left = unifier_.shallow(a.type), right = unifier_.shallow(b.type);
   const TensorType *x = as<TensorType>(left), *y = as<TensorType>(right);
-  if (x && y && same_element_type(*x, *y) && x->shape.size() == y->shape.size()) return join_tensors(*x, *y);
+  if (x && y && same_element_type(*x, *y) && x->shape.size() == y->shape.size()) {
+    Shape shape = x->shape;
+    for (size_t i = 0; i < shape.size(); ++i)
+      if (!(shape[i] == y->shape[i])) shape[i] = in_result ? unknown_dim() : fresh_symbol();
+    return with_shape(*x, std::move(shape));
+  }
   const TupleType *p = as<TupleType>(left), *q = as<TupleType>(right);
   if (p && q && p->fields.size() == q->fields.size()) {
     std::vector<Type> fields;
     for (size_t i = 0; i < p->fields.size(); ++i)
-      fields.push_back(join({p->fields[i], a.location}, {q->fields[i], b.location}, location, what));
+      fields.push_back(join({p->fields[i], a.location}, {q->fields[i], b.location}, location, what, in_result));
     return tuple_type(std::move(fields));
   }
+  const FunctionType *f = as<FunctionType>(left), *g = as<FunctionType>(right);
+  auto same = [&](const Type& param, const Type& other) { return unifier_.unify(param, other); };
+  if (f && g && f->type_params.empty() && g->type_params.empty() && std::ranges::equal(f->params, g->params, same))
+    return function_type(f->params, join({f->result, a.location}, {g->result, b.location}, location, what, true));
   if (unifier_.unify(left, right)) return left;
   auto line = [&](const Type& type, const SourceLocation& at) {
     return at.line > 0 ? fmt::format("{}: {}", at.str(), text(type)) : text(type);
   };
   return fail(DiagnosticId::type_mismatch, location, fmt::format("the {} have different types", what),
               {line(left, a.location), line(right, b.location)});
-}
-
-Type Inference::join_tensors(const TensorType& a, const TensorType& b) {
-  Shape shape = a.shape;
-  for (size_t i = 0; i < shape.size(); ++i)
-    if (!(shape[i] == b.shape[i])) shape[i] = fresh_symbol();
-  return with_shape(a, std::move(shape));
 }
 
 }  // namespace dlcc::relay

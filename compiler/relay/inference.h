@@ -37,6 +37,8 @@ class Inference {
   void finish(VarNode&, const SourceLocation&);
   Type infer_block(Block&);
   void infer_binding(Binding);
+  void name_symbols_in(const Dim& found, const Dim& annotation, const std::function<bool(const std::string&)>& is_fresh,
+                       std::map<std::string, Dim>& names) const;
   Type name_new_symbols(const Type& found, const Type& annotation, int first_symbol,
                         std::map<std::string, Dim>& names) const;
   void apply_annotation(Binding&, Type found, Type annotation, int first_symbol);
@@ -64,8 +66,7 @@ class Inference {
     SourceLocation location;  // of its last operation; empty when it has none
   };
   Branch infer_branch(Block&);
-  Type join(const Branch&, const Branch&, const SourceLocation&, const std::string& what);
-  Type join_tensors(const TensorType&, const TensorType&);
+  Type join(const Branch&, const Branch&, const SourceLocation&, const std::string& what, bool in_result = false);
 
   // ---- calls and relations (infer_calls.cpp)
   Type type_of(const Atom&, const SourceLocation&);
@@ -101,6 +102,7 @@ class Inference {
   bool coerce(Atom&, const Type& found, const Type& expected, const SourceLocation&);
   bool coerce_generic(Atom&, const FunctionType& generic, const Type& expected, const SourceLocation&);
   bool coerce_sizes(Atom&, const FunctionType& found, const FunctionType& expected, const SourceLocation&);
+  Type type_of_value(const Atom&, const Type&) const;
   void expand(Atom& function, const FunctionType&, const SourceLocation&);
   bool is_function(const Atom&) const;  // whether it names a function that is not generic
   // Whether run-time checks of dimensions make a value one of type `expected`, and the operation that does: a
@@ -171,11 +173,11 @@ class Inference {
   std::set<std::string> symbols_;            // dimension symbols introduced so far in the current global function
   std::set<std::string> closure_symbols_;    // symbols that parameters of local functions introduce
   int next_symbol_ = 1;
+  // Symbols in the results of local functions that their bodies define, by variable. Each call of a function that is
+  // used repeatedly has new ones.
+  std::map<int, std::set<std::string>> result_symbols_;
   std::map<int, GlobalRef> globals_;  // the functions that variables name
   std::set<int> functions_;           // variables that name functions that are not generic, global or local
-  // Symbols in the results of local functions that their bodies define, so that each call has new ones; by variable of
-  // the functions that are used repeatedly.
-  std::map<int, std::set<std::string>> result_symbols_;
 
   std::map<std::string, Function> texts_;  // of global functions that may be templates, before inference
   std::map<const Function*, std::vector<std::pair<TypeVariable, Type>>> kinds_;  // holes of shapes and element types

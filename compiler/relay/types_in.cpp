@@ -69,6 +69,10 @@ void for_each_defined_symbol(const Block& block, const std::function<void(const 
   }
 }
 
+void add_symbols(const Type& type, std::set<std::string>& names) {
+  if (type && !as<FunctionType>(type)) for_each_symbol(type, [&](const Symbol& s) { names.insert(s.name); });
+}
+
 static void substitute_sizes(AttrValue& value, const std::map<std::string, Dim>& sizes) {
   if (AttrList* list = std::get_if<AttrList>(&value.v))
     for (AttrValue& item : *list) substitute_sizes(item, sizes);

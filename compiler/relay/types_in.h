@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 
 #include "relay/ir.h"
@@ -23,6 +24,9 @@ int unused_symbol_number(Module&);
 
 // Calls `visit` for every symbol that define_sizes defines in the block, nested functions included.
 void for_each_defined_symbol(const Block&, const std::function<void(const Symbol&)>& visit);
+
+// Adds the symbols of a type whose values have these sizes. A function does not have those in its type.
+void add_symbols(const Type&, std::set<std::string>& names);
 
 // Replaces symbols by sizes, in types, attributes, definitions and bounds of sizes, and required sizes. A symbol
 // that define_sizes defines must become another symbol.

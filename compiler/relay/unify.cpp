@@ -85,7 +85,7 @@ bool Unifier::unify(const Type& f, const Type& e, bool subsume) {
                  [&](const FunctionType& t) {
                    const FunctionType& u = *as<FunctionType>(expected);
                    if (!t.type_params.empty() || !u.type_params.empty()) return same_type(found, expected);
-                   return unify_lists(t.params, u.params, false) && unify(t.result, u.result, false);
+                   return unify_lists(t.params, u.params, false) && unify(t.result, u.result, subsume);
                  },
                  [&](const DataType& t) {
                    const DataType& u = *as<DataType>(expected);

@@ -1,6 +1,8 @@
 // Division of dims, minimum and maximum.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "shape/dim_bounds.h"
 #include "shape/dim_identities.h"
 #include "shape/monomials.h"
@@ -157,6 +159,33 @@ Dim floor_mod(const Dim& a, const Dim& b) {
   return atom_of(DimAtom::Kind::floor_mod, a, b);
 }
 
+namespace {
+
+// Adds the operands of a minimum, or maximum, at any depth of nesting.
+void add_operands(DimAtom::Kind kind, const Dim& d, std::vector<Dim>& operands) {
+  const bool is_atom = d.terms().size() == 1 && d.terms()[0].coefficient == 1 && d.terms()[0].atoms.size() == 1;
+  if (!is_atom || d.terms()[0].atoms[0]->kind != kind) return operands.push_back(d);
+  for (const Dim& operand : d.terms()[0].atoms[0]->args) add_operands(kind, operand, operands);
+}
+
+// A minimum or maximum of a and b, and of their operands if they are such: in the canonical order, each once.
+Dim extremum_of(DimAtom::Kind kind, const Dim& a, const Dim& b) {
+  std::vector<Dim> operands;
+  add_operands(kind, a, operands);
+  add_operands(kind, b, operands);
+  std::ranges::sort(operands, [](const Dim& x, const Dim& y) { return Dim::compare(x, y) < 0; });
+  const auto repeated = std::ranges::unique(operands);
+  operands.erase(repeated.begin(), repeated.end());
+  Dim result = operands[0];
+  for (size_t k = 1; k < operands.size(); ++k) {
+    const bool is_ordered = Dim::compare(result, operands[k]) < 0;
+    result = is_ordered ? atom_of(kind, result, operands[k]) : atom_of(kind, operands[k], result);
+  }
+  return result;
+}
+
+}  // namespace
+
 // The bounds of int64 stand for "no bound" in exported models, and bound no size.
 Dim min(const Dim& a, const Dim& b) {
   if (a.is_overflow() || b.is_overflow()) return Dim::overflow();
@@ -166,7 +195,7 @@ Dim min(const Dim& a, const Dim& b) {
   if (provably_le(b, a)) return b;
   if (a == Dim(1) || b == Dim(1))
     if (auto product = least_of_factors(a == Dim(1) ? b : a)) return *product;
-  return Dim::compare(a, b) < 0 ? atom_of(DimAtom::Kind::min, a, b) : atom_of(DimAtom::Kind::min, b, a);
+  return extremum_of(DimAtom::Kind::min, a, b);
 }
 
 Dim max(const Dim& a, const Dim& b) {
@@ -175,7 +204,7 @@ Dim max(const Dim& a, const Dim& b) {
   if (b == Dim(INT64_MIN)) return a;
   if (provably_le(a, b)) return b;
   if (provably_le(b, a)) return a;
-  return Dim::compare(a, b) < 0 ? atom_of(DimAtom::Kind::max, a, b) : atom_of(DimAtom::Kind::max, b, a);
+  return extremum_of(DimAtom::Kind::max, a, b);
 }
 
 }  // namespace dlcc

@@ -111,8 +111,8 @@ bool is_positive_if_factors_are(const DimAtom& atom, const Atoms& factors) {
   const Dim self = Dim::of_atom(std::make_shared<const DimAtom>(atom));
   if (!is_at_least(self, 0, {})) return false;
   for (const auto& factor : factors) {
-    if (Dim::compare(*factor, atom) == 0) return true;
-    if (const Dim* x = zero_test_of(*factor); x && *x == self) return true;
+    const Dim* x = zero_test_of(*factor);
+    if (Dim::compare(*factor, atom) == 0 || (x && *x == self)) return true;
   }
   const bool is_min = atom.kind == DimAtom::Kind::min;
   if (!is_min && atom.kind != DimAtom::Kind::max) return false;
@@ -122,6 +122,8 @@ bool is_positive_if_factors_are(const DimAtom& atom, const Atoms& factors) {
 
 bool is_positive_if_factors_are(const Dim& d, const Atoms& factors) {
   if (is_at_least(d, 1, {})) return true;
+  for (const auto& factor : factors)
+    if (const Dim* x = zero_test_of(*factor); x && *x == d) return true;
   bool has_positive = false;
   for (const Term& t : d.terms()) {
     if (!is_at_least(Dim::sum_of({t}), 0, {})) return false;
@@ -136,12 +138,19 @@ bool contains(const Atoms& atoms, const DimAtom& atom) {
   return std::ranges::any_of(atoms, [&](const auto& other) { return Dim::compare(*other, atom) == 0; });
 }
 
-// The dim with 1 in place of each of these atoms that is a factor of a term.
+// The dim with 1 in place of each of these atoms that is a factor, also in operands.
 Dim without_factors(const Dim& d, const Atoms& ones) {
   Dim sum;
-  for (Term t : d.terms()) {
-    std::erase_if(t.atoms, [&](const auto& atom) { return contains(ones, *atom); });
-    sum = sum + product_of(std::move(t));
+  for (const Term& t : d.terms()) {
+    Dim product = t.coefficient;
+    for (const auto& atom : t.atoms) {
+      if (contains(ones, *atom)) continue;
+      const bool is_symbol = atom->kind == DimAtom::Kind::symbol;
+      product = product * (is_symbol ? Dim::of_atom(atom)
+                                     : apply(atom->kind, without_factors(atom->args[0], ones),
+                                             without_factors(atom->args[1], ones)));
+    }
+    sum = sum + product;
   }
   return sum;
 }

@@ -11,6 +11,17 @@ namespace dlcc::relay {
 CallInliner::CallInliner(Module& module) : module_(module), next_size_(unused_symbol_number(module)) {}
 
 Atom CallInliner::inline_call(const Function& callee, const Call& call, const Binding& b, std::vector<Binding>& out) {
+  static const std::set<std::string> none;
+  return copy_body(callee, std::holds_alternative<GlobalRef>(call.callee) ? &none : nullptr, call, b, out);
+}
+
+Atom CallInliner::inline_local(const Function& callee, const std::set<std::string>& visible, const Call& call,
+                               const Binding& b, std::vector<Binding>& out) {
+  return copy_body(callee, &visible, call, b, out);
+}
+
+Atom CallInliner::copy_body(const Function& callee, const std::set<std::string>* visible, const Call& call,
+                            const Binding& b, std::vector<Binding>& out) {
   std::map<int, Atom> renamed;
   TypeArguments types;
   for (size_t k = 0; k < call.args.size(); ++k) {
@@ -19,9 +30,10 @@ Atom CallInliner::inline_call(const Function& callee, const Call& call, const Bi
   }
   find_type_arguments(callee.result_type, b.var->type, types);
   Block body = clone(module_, callee.body, renamed);
-  if (const GlobalRef* global = std::get_if<GlobalRef>(&call.callee)) {
-    substitute_sizes(body, sizes_of(callee, call, b.var->type, body));
-    if (auto distances = distances_from_lower_bounds(module_, *global, call.args); !distances.empty())
+  if (visible) {
+    const std::map<std::string, Dim> sizes = sizes_of(callee, *visible, call, b.var->type, body);
+    substitute_sizes(body, sizes);
+    if (auto distances = distances_from_lower_bounds(callee, sizes); !distances.empty())
       out.push_back({module_.fresh("sizes", tuple_type({})), RequireSizes{std::move(distances)}, b.location});
   }
   for_each_type(body, [&](Type& type) { type = with_arguments(type, types); });
@@ -30,17 +42,18 @@ Atom CallInliner::inline_call(const Function& callee, const Call& call, const Bi
 }
 
 // The sizes of the callee's symbols: those of the arguments and of the result that the caller knows, else new ones.
-std::map<std::string, Dim> CallInliner::sizes_of(const Function& callee, const Call& call, const Type& result,
-                                                 Block& body) {
+std::map<std::string, Dim> CallInliner::sizes_of(const Function& callee, const std::set<std::string>& visible,
+                                                 const Call& call, const Type& result, Block& body) {
   std::vector<DimPair> pairs = dim_pairs(module_, callee, call.args);
   add_dim_pairs(callee.result_type, result, pairs);
   std::map<std::string, Dim> sizes = sizes_at_call(pairs);
-  for_each_type(body, [&](Type& type) { for_each_symbol(type, [&](const Symbol& s) { add_size(s, sizes); }); });
+  std::erase_if(sizes, [&](const auto& size) { return visible.contains(size.first); });
+  auto add = [&](const Symbol& s) {
+    if (s.name != "?" && !visible.contains(s.name) && !sizes.contains(s.name))
+      sizes.emplace(s.name, Dim::symbol({fmt::format("?{}", next_size_++)}));
+  };
+  for_each_type(body, [&](Type& type) { for_each_symbol(type, add); });
   return sizes;
-}
-
-void CallInliner::add_size(const Symbol& s, std::map<std::string, Dim>& sizes) {
-  if (s.name != "?" && !sizes.contains(s.name)) sizes.emplace(s.name, Dim::symbol({fmt::format("?{}", next_size_++)}));
 }
 
 }  // namespace dlcc::relay

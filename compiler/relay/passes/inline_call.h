@@ -1,6 +1,8 @@
 // Beta reduction: the body of a function in place of a call.
 #pragma once
 
+#include <set>
+#include <string>
 #include <vector>
 
 #include "relay/ir.h"
@@ -17,9 +19,16 @@ class CallInliner {
   // symbols that are not proved are required first.
   Atom inline_call(const Function& callee, const Call& call, const Binding& binding, std::vector<Binding>& out);
 
+  // The same for a local function that has sizes of its own, those that are not `visible` around it.
+  Atom inline_local(const Function& callee, const std::set<std::string>& visible, const Call&, const Binding&,
+                    std::vector<Binding>& out);
+
  private:
-  std::map<std::string, Dim> sizes_of(const Function& callee, const Call&, const Type& result, Block& body);
-  void add_size(const Symbol&, std::map<std::string, Dim>& sizes);
+  // `visible`: the symbols that keep their meaning; null: all symbols do.
+  Atom copy_body(const Function& callee, const std::set<std::string>* visible, const Call&, const Binding&,
+                 std::vector<Binding>& out);
+  std::map<std::string, Dim> sizes_of(const Function& callee, const std::set<std::string>& visible, const Call&,
+                                      const Type& result, Block& body);
 
   Module& module_;
   int next_size_;

@@ -32,10 +32,6 @@ constexpr int64_t most_copied = int64_t{1} << 18;  // operations of all copies
 
 using Names = std::set<std::string>;
 
-void add_symbols(const Type& type, Names& names) {
-  if (type && !as<FunctionType>(type)) for_each_symbol(type, [&](const Symbol& s) { names.insert(s.name); });
-}
-
 // Whether the block makes functions whose types have symbols.
 bool makes_symbolic_functions(const Block& block) {
   return std::ranges::any_of(block.bindings, [](const Binding& b) {

@@ -454,3 +454,19 @@ TEST_CASE("crops are added to windows of the same length, and the halves of an a
   for (int64_t length : {1, 3, 9, 12, 64})
     CHECK(difference_of_engines(static_cast<unsigned>(length), text, {{dtype::f32, {1, 2, length}}}) == "");
 }
+
+TEST_CASE("chains of broadcasts of sizes that may be 0") {
+  const std::string text = R"(
+    def @rest(%x: Tensor[(k), float32]) { strided_slice(%x, begin=[1], end=[k]) }
+    def @main(%a: Tensor[(n), float32], %b: Tensor[(m), float32], %c: Tensor[(p), float32], %d: Tensor[(q), float32],
+              %e: Tensor[(r), float32]) {
+      ((@rest(%a) + @rest(%b)) * @rest(%c) - @rest(%d)) + @rest(%e)
+    }
+  )";
+  for (const auto& sizes : std::vector<std::vector<int64_t>>{
+           {3, 1, 3, 3, 1}, {1, 1, 1, 1, 5}, {0, 1, 0, 1, 1}, {1, 1, 1, 0, 1}, {20, 1, 20, 1, 20}, {1, 1, 1, 1, 1}}) {
+    std::vector<RandomInput> inputs;
+    for (const int64_t size : sizes) inputs.push_back({dtype::f32, {size + 1}});
+    for (unsigned seed = 0; seed < 3; ++seed) CHECK(difference_of_engines(seed, text, inputs) == "");
+  }
+}

@@ -1,6 +1,7 @@
 // One module with symbolic sizes, evaluated by its definitions with tensors of several sizes.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <numeric>
 
 #include "frontends/frontend.h"
@@ -78,6 +79,30 @@ TEST_CASE("symbolic sizes broadcast at run time if they are equal or 1") {
     CHECK(r.results[0].shape() == std::vector<int64_t>{2, std::max(m, k)});
   }
   CHECK(run(module, {counting({2, 1}), counting({3}), counting({2})}).status == Status::shape_mismatch);
+}
+
+TEST_CASE("the size of a chain of broadcasts grows by one operand at a time") {
+  Module module = module_of(
+      "def @rest(%x: Tensor[(k), float32]) { strided_slice(%x, begin=[1], end=[k]) }\n"
+      "def @main(%a: Tensor[(p), float32], %b: Tensor[(q), float32], %c: Tensor[(r), float32],"
+      "          %d: Tensor[(s), float32]) { (@rest(%a) + @rest(%b)) * (@rest(%c) - @rest(%a) + @rest(%d)) }");
+  CHECK(str(module.functions.at("main").result_type) ==
+        "Tensor[(min(p - 1, 1) * min(q - 1, 1) * min(r - 1, 1) * min(s - 1, 1) * "
+        "max(s - 1, max(r - 1, max(p - 1, q - 1)))), float32]");
+  auto run_with = [&](const std::vector<int64_t>& sizes) {
+    std::vector<Constant> args;
+    for (const int64_t size : sizes) args.push_back(counting({size + 1}));
+    return run(module, args);
+  };
+  for (const auto& sizes : std::vector<std::vector<int64_t>>{
+           {3, 3, 3, 3}, {1, 3, 1, 3}, {1, 1, 1, 3}, {0, 1, 0, 1}, {1, 1, 0, 1}, {1, 1, 1, 0}, {1, 1, 1, 1}}) {
+    const auto r = run_with(sizes);
+    REQUIRE(r.status == Status::ok);
+    const bool is_empty = std::ranges::count(sizes, 0) > 0;
+    CHECK(r.results[0].shape() == std::vector<int64_t>{is_empty ? 0 : std::ranges::max(sizes)});
+  }
+  CHECK(run_with({3, 1, 1, 0}).status == Status::shape_mismatch);
+  CHECK(run_with({1, 3, 2, 1}).status == Status::shape_mismatch);
 }
 
 TEST_CASE("a reshape whose size is not divisible returns shape_mismatch") {

@@ -149,7 +149,7 @@ TEST_CASE("a divisor that may be 0 does not cancel") {
 }
 
 TEST_CASE("a factor that is 0 only if another one is 0 is left out") {
-  const Dim n = Dim::symbol({"n"}), m = Dim::symbol({"m"}), k = Dim::symbol({"k"}), negative = Dim::symbol({"d", -1});
+  const Dim n = size_symbol("n"), m = Dim::symbol({"m"}), k = Dim::symbol({"k"}), negative = Dim::symbol({"d", -1});
   CHECK(n * min(n, 1) == n);
   CHECK(min(n, 1) * min(n, 1) == min(n, 1));
   CHECK(min(n * m * 3, 1) == min(n, 1) * min(m, 1));
@@ -160,6 +160,9 @@ TEST_CASE("a factor that is 0 only if another one is 0 is left out") {
   CHECK((n * min(m, 1)).str() == "n * min(m, 1)");
   CHECK((negative * min(negative, 1)).str() == "d * min(d, 1)");
   CHECK((max(n, m) * min(min(n, m), 1)).str() == "min(min(m, n), 1) * max(m, n)");
+  CHECK(max(max(n, m), k) == max(max(k, n), max(n, m)));
+  CHECK(min(min(n, m), k) == min(min(k, n), m));
+  CHECK(min(n - 1, 1) * min(max(n - 1, m), 1) == min(n - 1, 1));
   // The sizes of a + b, (a + b) + a and ((a + b) + c) + b, where n, m and k are the sizes of a, b and c.
   auto broadcast = [](const Dim& x, const Dim& y) { return max(x, y) * min(x, 1) * min(y, 1); };
   CHECK(broadcast(broadcast(n, m), n) == broadcast(n, m));

@@ -1,0 +1,125 @@
+// Functions that are values: arguments, results, fields of tuples, and functions that an `if` selects, in all engines.
+#include <doctest/doctest.h>
+
+#include "engines.h"
+
+using namespace dlcc;
+
+TEST_CASE("each call of a function value defines the sizes of its result anew") {
+  const std::string functions = R"(
+    def @found(%x: Tensor[(k), float32]) -> Tensor[(?, 1), int64] {
+      let %all = argwhere(%x > 0f);
+      prefix(%all.0, %all.1)
+    }
+    def @apply(%f: fn (Tensor[(k), float32]) -> Tensor[(?, 1), int64], %x: Tensor[(k), float32]) { %f(%x) }
+    def @twice(%f: fn (Tensor[(k), float32]) -> Tensor[(?, 1), int64], %x: Tensor[(k), float32]) {
+      concatenate((%f(%x), %f(%x - 1f)))
+    }
+  )";
+  const std::string begin = "def @main(%a: Tensor[(n), float32], %b: Tensor[(m), float32], %c: bool) {\n";
+  for (const char* body : {
+           "(@apply(@found, %a), @apply(@found, %b), @found(concatenate((%a, %b))))",
+           "(@twice(@found, %a), @twice(@found, %b * -1f), sum(@twice(@found, %b)))",
+           // a local function that captures a value, as an argument of global and local functions
+           "let %f = fn (%x: Tensor[(j), float32]) { @found(%x + sum(%a)) };"
+           "let %g = fn (%f: fn (Tensor[(k), float32]) -> Tensor[(?, 1), int64], %x: Tensor[(k), float32]) { %f(%x) };"
+           "(%g(@found, %a), %g(@found, %b), %g(%f, %b), %g(%f, %a), @twice(%f, %b), if (%c) { %f(%a) } else { %f(%b) "
+           "})",
+           // without types
+           "let %g = fn (%f, %x) { concatenate((%f(%x), %f(%x - 1f))) };"
+           "let %f = fn (%x: Tensor[(m), float32]) { @found(%x + sum(%a)) };"
+           "%g(%f, %b)",
+       })
+    for (unsigned seed = 0; seed < 3; ++seed)
+      CHECK(difference_of_engines(seed, functions + begin + body + "}",
+                                  {{dtype::f32, {2}}, {dtype::f32, {5}}, {dtype::boolean, {}}}) == "");
+}
+
+TEST_CASE("functions in tuples and functions that functions return are known where they are called") {
+  const std::string functions = R"(
+    def @twice(%x: Tensor[(k), float32]) -> Tensor[(2 * k), float32] { concatenate((%x, %x)) }
+    def @apply(%f: fn (Tensor[(k), float32]) -> Tensor[(2 * k), float32], %x: Tensor[(k), float32]) { %f(%x) }
+    def @scale(%s: float32) {
+      let %f = fn (%x: Tensor[(3), float32]) { %x * %s };
+      (%f, (fn (%x: Tensor[(3), float32]) { %f(%x) - %s }, %s))
+    }
+    def @first(%fs: (fn (Tensor[(3), float32]) -> Tensor[(3), float32], float32), %x: Tensor[(3), float32]) {
+      let %f = %fs.0;
+      %f(%f(%x)) + %fs.1
+    }
+  )";
+  const std::string begin = "def @main(%a: Tensor[(n), float32], %b: Tensor[(3), float32]) {\n";
+  for (const char* body : {
+           // in tuples, also nested ones
+           "let %f = fn (%x: Tensor[(j), float32]) -> Tensor[(2 * j), float32] { concatenate((%x, %x)) };"
+           "let %t = (%f, (%f, @twice)); let %g = %t.0; let %u = %t.1; let %h = %u.1;"
+           "(%g(%h(%a)) + %h(%g(%a)), %u.0(%b))",
+           // in a tuple that a global or a local function takes or returns
+           "let %p = @scale(2f); let %q = %p.1; (@first(%q, %b), @first((%p.0, 1f), %b), %q.1)",
+           "let %g = fn (%s: float32) { @scale(%s + sum(%a)) };"
+           "let %h = fn (%t: (fn (Tensor[(3), float32]) -> Tensor[(3), float32], float32)) { @first(%t, %b) };"
+           "let %p = %g(2f); let %q = %p.1; %h(%q)",
+           // local functions that take functions, at several sizes
+           "let %f = fn (%x: Tensor[(j), float32]) -> Tensor[(2 * j), float32] { concatenate((%x, %x * sum(%b))) };"
+           "let %g = fn (%f: fn (Tensor[(k), float32]) -> Tensor[(2 * k), float32], %x: Tensor[(k), float32]) {"
+           "  @apply(%f, %x + 1f) };"
+           "(%g(%f, %a), %g(%f, %b), %g(@twice, %b))",
+           // a function that applies a function to the size of its argument
+           "let %g = fn (%f: fn (Tensor[(k), int64]) -> Tensor[(k), int64], %x: Tensor[(k), float32]) {"
+           "  %f(reshape(argwhere(%x * 0f + 1f).0, newshape=[k])) };"
+           "(%g(fn (%x: Tensor[(n), int64]) { %x + %x }, %a), %g(fn (%x: Tensor[(3), int64]) { %x }, %b))",
+       })
+    for (unsigned seed = 0; seed < 3; ++seed)
+      CHECK(difference_of_engines(seed, functions + begin + body + "}", {{dtype::f32, {2}}, {dtype::f32, {3}}}) == "");
+}
+
+TEST_CASE("a function that an if selects is selected at each call") {
+  const std::string functions = R"(
+    def @found(%x: Tensor[(k), float32]) -> Tensor[(?, 1), int64] {
+      let %all = argwhere(%x > 0f);
+      prefix(%all.0, %all.1)
+    }
+    def @apply(%f: fn (Tensor[(k), float32]) -> Tensor[(?, 1), int64], %x: Tensor[(k), float32]) { %f(%x) }
+    def @next(%x: Tensor[(3), float32]) -> Tensor[(3), float32] { %x + 1f }
+  )";
+  const std::string begin = "def @main(%a: Tensor[(n), float32], %b: Tensor[(3), float32], %c: bool, %d: bool) {\n";
+  for (const char* body : {
+           "let %f = fn (%x: Tensor[(3), float32]) -> Tensor[(3), float32] { %x * sum(%a) };"
+           "let %h = if (%c) { @next } else { if (%d) { %f } else { fn (%x: Tensor[(3), float32]) { %f(%x) - 1f } } };"
+           "(%h(%b), %h(%h(%b)))",
+           // results of different sizes
+           "let %h = if (%c) { fn (%x: Tensor[(n), float32]) -> Tensor[(?, 1), int64] { @found(%x) } }"
+           "  else { fn (%x: Tensor[(n), float32]) -> Tensor[(?, 1), int64] { argwhere(%x * 0f + 1f).0 } };"
+           "(@apply(%h, %a), %h(%a - 1f))",
+           // in tuples, with operations in the branches
+           "let %t = if (%c) { (@next, %b) } else { let %y = %a + 1f; let %z = sum(%y);"
+           "  (fn (%x: Tensor[(3), float32]) { %x * 2f }, %b) };"
+           "let %h = %t.0; %h(%t.1)",
+           // a known condition; in a loop
+           "let %h = if (True) { @next } else { fn (%x: Tensor[(3), float32]) { %x } };"
+           "let %g = if (%d) { %h } else { fn (%x: Tensor[(3), float32]) { %h(%x) * 2f } };"
+           "let %loop = fn (%i: int64, %x: Tensor[(3), float32]) -> Tensor[(3), float32] {"
+           "  if (%i < 4i64) { %loop(%i + 1i64, %g(%x)) } else { %x } };"
+           "%loop(0i64, %b)",
+       })
+    for (unsigned seed = 0; seed < 6; ++seed)
+      CHECK(difference_of_engines(seed, functions + begin + body + "}",
+                                  {{dtype::f32, {2}}, {dtype::f32, {3}}, {dtype::boolean, {}}, {dtype::boolean, {}}}) ==
+            "");
+}
+
+TEST_CASE("a function that uses what the selecting if computes has no native code") {
+  const std::string text = R"(
+    def @main(%a: Tensor[(3), float32], %c: bool) {
+      let %f = if (%c) {
+        let %s = sum(%a);
+        fn (%x: Tensor[(3), float32]) { %x * %s }
+      } else {
+        fn (%x: Tensor[(3), float32]) { %x }
+      };
+      %f(%a)
+    }
+  )";
+  const std::string error = difference_of_engines(0, text, {{dtype::f32, {3}}, {dtype::boolean, {}}});
+  CHECK_MESSAGE(error.find("a function as a value cannot be compiled to native code") != std::string::npos, error);
+}
