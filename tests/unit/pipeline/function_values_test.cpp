@@ -123,3 +123,16 @@ TEST_CASE("a function that uses what the selecting if computes has no native cod
   const std::string error = difference_of_engines(0, text, {{dtype::f32, {3}}, {dtype::boolean, {}}});
   CHECK_MESSAGE(error.find("a function as a value cannot be compiled to native code") != std::string::npos, error);
 }
+
+TEST_CASE("an instance of a generic function is an argument of a generic function") {
+  const std::string text = R"(
+    def @id[A](%x: A) -> A { %x }
+    def @twice[A](%f: fn (A) -> A, %x: A) -> A { %f(%f(%x)) }
+    def @main(%a: Tensor[(n), float32]) {
+      let %f: fn (Tensor[(n), float32]) -> Tensor[(n), float32] = @id;
+      let %g = fn (%x: Tensor[(n), float32]) { %x * 2f };
+      (@twice(%f, %a), @twice(%g, %a))
+    }
+  )";
+  for (unsigned seed = 0; seed < 3; ++seed) CHECK(difference_of_engines(seed, text, {{dtype::f32, {2}}}) == "");
+}
