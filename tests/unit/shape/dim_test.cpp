@@ -159,6 +159,7 @@ TEST_CASE("a factor that is 0 only if another one is 0 is left out") {
   CHECK(max(n * min(m, 1), k) * min(m, 1) == max(n, k) * min(m, 1));
   CHECK((n * min(m, 1)).str() == "n * min(m, 1)");
   CHECK((negative * min(negative, 1)).str() == "d * min(d, 1)");
+  CHECK(max(n * min(negative, 1), k) * min(negative, 1) != max(n, k) * min(negative, 1));
   CHECK((max(n, m) * min(min(n, m), 1)).str() == "min(min(m, n), 1) * max(m, n)");
   CHECK(max(max(n, m), k) == max(max(k, n), max(n, m)));
   CHECK(min(min(n, m), k) == min(min(k, n), m));
