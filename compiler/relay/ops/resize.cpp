@@ -12,6 +12,11 @@ namespace dlcc::relay::ops {
 
 namespace {
 
+// What to do where the filter of antialias, whose length depends on the scale, has no known length.
+constexpr const char* known_sizes =
+    "the sizes of the data and of the result must be numbers: --dim NAME=N for those of inputs, and a constant where "
+    "an operand gives the sizes";
+
 struct ResizeAttrs {
   std::vector<Dim> size;
   AttrValue scale;
@@ -60,7 +65,7 @@ Failure check_options(const ResizeAttrs& a, const Operands& in, Form form) {
   for (size_t k = 0; a.antialias && form == Form::scaled && k < in[0].shape.size(); ++k)
     if (!in[0].shape[k].is_constant())
       return TypeError{DiagnosticId::dynamic_shape, fmt::format("antialias needs known sizes along axis {}", k),
-                       "give the sizes with --dim NAME=VALUE"};
+                       known_sizes};
   if (form == Form::plain) return std::nullopt;
   const char* what = form == Form::scaled ? "scale" : "roi";
   const Dim length = form == Form::scaled ? rank : 2 * rank;
@@ -88,7 +93,7 @@ TypeResult type_of_resize(const ResizeAttrs& a, const Operands& in, Form form) {
     const bool scaled = form == Form::scaled || !std::get<0>(scales).empty();
     if (a.antialias && !known && !(shape[k] == data[k]) && !scaled)
       return TypeError{DiagnosticId::dynamic_shape, fmt::format("antialias needs known sizes along axis {}", k),
-                       "give the sizes with --dim NAME=VALUE"};
+                       known_sizes};
   }
   return tensor_result(shape, in[0].dtype);
 }

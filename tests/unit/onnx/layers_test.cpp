@@ -328,6 +328,16 @@ TEST_CASE("DFT and its inverse, of lengths below and above the direct algorithm'
   CHECK(evaluated(graph_bytes(graph, 17), {floats({1, 192, 1}, wave)}) == expected);
 }
 
+TEST_CASE("Resize keeps the sizes of axes whose scale is known to be 1") {
+  const std::string graph = value("input", "x", 1, {"n", "3", "h", "w"}) + value("input", "s", 1, {"2"}) +
+                            "initializer { name: 'ones' data_type: 1 dims: 2 float_data: 1 float_data: 1 } " +
+                            node("Concat", {"ones", "s"}, {"scales"}, integer("axis", 0)) +
+                            node("Resize", {"x", "", "scales"}, {"y"}) +
+                            value("output", "y", 1, {"n", "3", "a", "b"});
+  const std::string text = imported(graph_bytes(graph));
+  CHECK_MESSAGE(text.find("-> Tensor[(n, 3, ?1, ?2), float32]") != std::string::npos, text);
+}
+
 TEST_CASE("auto_pad with strides pads images of symbolic sizes like those of known sizes") {
   auto model = [](const std::string& op, const std::string& attributes, const std::string& h, const std::string& w) {
     std::vector<std::string> operands = {"x"};

@@ -279,6 +279,10 @@ TEST_CASE("a scan output has as many slices as iterations ran") {
   for (int64_t most : {2, 3, 9})
     CHECK(evaluated(graph_bytes(graph + scalar_constant("n", most)), {x}) ==
           (most == 2 ? "(2): 3 6\n(2, 2): 2 4 3 6" : "(2): 4 8\n(3, 2): 2 4 3 6 4 8"));
+  // A trip count that is an input is a bound, too.
+  const std::vector<std::byte> counted = graph_bytes(graph + value("input", "n", i64, {}));
+  CHECK(evaluated(counted, {x, integers({}, {2})}) == "(2): 3 6\n(2, 2): 2 4 3 6");
+  CHECK(evaluated(counted, {x, integers({}, {9})}) == "(2): 4 8\n(3, 2): 2 4 3 6 4 8");
 }
 
 TEST_CASE("invalid Loop nodes are refused with a message") {
