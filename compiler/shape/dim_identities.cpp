@@ -56,7 +56,7 @@ std::optional<Dim> with_parts_of_whole(const Dim& sum, const Term& term) {
   });
   bool has_whole = true;
   for (Term t : n.terms()) {
-    if (__builtin_mul_overflow(t.coefficient, c, &t.coefficient)) return std::nullopt;
+    if (__builtin_mul_overflow(t.coefficient, c, &t.coefficient) || t.coefficient == INT64_MIN) return std::nullopt;
     has_whole = has_whole && coefficient_in(sum, t) == -t.coefficient;
     rest.push_back(std::move(t));
   }

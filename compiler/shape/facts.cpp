@@ -72,8 +72,7 @@ bool Facts::assume_equal(const Dim& a, const Dim& b) {
 }
 
 bool Facts::provably_le(const Dim& a, const Dim& b) const {
-  auto low = lower_bound(b - a);
-  return low && *low >= 0;
+  return is_at_least(apply(b - a), 0, nonnegative_);
 }
 
 std::optional<int64_t> Facts::lower_bound(const Dim& d) const { return dlcc::lower_bound(apply(d), nonnegative_); }
