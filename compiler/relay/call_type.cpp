@@ -7,15 +7,18 @@ namespace dlcc::relay {
 namespace {
 
 // Larger sizes are treated as unknown: expressions double where a slice's bounds cannot be ordered. The weight of a
-// size is the number of its atoms other than symbols in sums: the size of a concatenation has one for each operand.
-constexpr int64_t max_weight = 64;
+// size is the number of its atoms, without those of small terms of sums, such as n and min(n, 300): the size of a
+// concatenation has one for each operand.
+constexpr int64_t max_weight = 64, max_atoms_of_small_term = 4;
 
 int64_t weight_of(const Dim& d) {
   int64_t weight = 0;
   for (const Dim::Term& t : d.terms()) {
-    if (t.atoms.size() > 1) weight += static_cast<int64_t>(t.atoms.size());
-    for (const auto& atom : t.atoms)
-      if (atom->kind != DimAtom::Kind::symbol) weight += 1 + weight_of(atom->args[0]) + weight_of(atom->args[1]);
+    if (t.atoms.size() == 1 && t.atoms[0]->count <= max_atoms_of_small_term) continue;
+    for (const auto& atom : t.atoms) {
+      ++weight;
+      for (const Dim& operand : atom->args) weight += weight_of(operand);
+    }
   }
   return weight;
 }

@@ -145,14 +145,18 @@ TEST_CASE("a local function binds a parameter of unknown size anew at each call"
 }
 
 TEST_CASE("the size of a concatenation of many tensors is their sum") {
-  std::string params, operands, sum;
-  for (int k = 100; k < 190; ++k) {
-    params += fmt::format("{}%x{}: Tensor[(s{}), float32]", k > 100 ? ", " : "", k, k);
-    operands += fmt::format("{}%x{}", k > 100 ? ", " : "", k);
-    sum += fmt::format("{}s{}", k > 100 ? " + " : "", k);
+  for (const bool are_limited : {false, true}) {
+    std::string params, operands, sum;
+    for (int k = 100; k < 190; ++k) {
+      const std::string separator = k > 100 ? ", " : "";
+      params += fmt::format("{}%x{}: Tensor[(s{}), float32]", separator, k, k);
+      operands += separator +
+                  (are_limited ? fmt::format("strided_slice(%x{}, begin=[0], end=[300])", k) : fmt::format("%x{}", k));
+      sum += (k > 100 ? " + " : "") + (are_limited ? fmt::format("min(s{}, 300)", k) : fmt::format("s{}", k));
+    }
+    Module module = module_of("def @main(" + params + ") { concatenate((" + operands + ")) }");
+    CHECK(str(module.functions.at("main").result_type) == "Tensor[(" + sum + "), float32]");
   }
-  Module module = module_of("def @main(" + params + ") { concatenate((" + operands + ")) }");
-  CHECK(str(module.functions.at("main").result_type) == "Tensor[(" + sum + "), float32]");
 }
 
 }  // namespace dlcc::relay
