@@ -154,22 +154,6 @@ std::vector<Symbol> Dim::symbols() const {
   return list;
 }
 
-Dim apply(DimAtom::Kind kind, const Dim& a, const Dim& b) {
-  switch (kind) {
-    case DimAtom::Kind::floor_div:
-      return floor_div(a, b);
-    case DimAtom::Kind::floor_mod:
-      return floor_mod(a, b);
-    case DimAtom::Kind::min:
-      return min(a, b);
-    case DimAtom::Kind::max:
-      return max(a, b);
-    case DimAtom::Kind::symbol:
-      break;
-  }
-  DLCC_UNREACHABLE("atom of kind {}", static_cast<int>(kind));
-}
-
 namespace {
 
 std::optional<int64_t> value_of(const DimAtom& atom, const std::map<std::string, int64_t>& values) {

@@ -94,6 +94,7 @@ Dim floor_div(const Dim&, const Dim&);
 Dim floor_mod(const Dim&, const Dim&);
 Dim min(const Dim&, const Dim&);
 Dim max(const Dim&, const Dim&);
+Dim apply(DimAtom::Kind, const Dim& a, const Dim& b);  // the one of these four operations that has this kind
 
 // Whether the inequality is proved for all values of the symbols. Assumptions are in shape/facts.h.
 bool provably_le(const Dim& a, const Dim& b);

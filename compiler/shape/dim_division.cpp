@@ -6,6 +6,7 @@
 #include "shape/dim_bounds.h"
 #include "shape/dim_identities.h"
 #include "shape/monomials.h"
+#include "support/diagnostics.h"
 #include "support/integers.h"
 
 namespace dlcc {
@@ -205,6 +206,22 @@ Dim max(const Dim& a, const Dim& b) {
   if (provably_le(a, b)) return b;
   if (provably_le(b, a)) return a;
   return extremum_of(DimAtom::Kind::max, a, b);
+}
+
+Dim apply(DimAtom::Kind kind, const Dim& a, const Dim& b) {
+  switch (kind) {
+    case DimAtom::Kind::floor_div:
+      return floor_div(a, b);
+    case DimAtom::Kind::floor_mod:
+      return floor_mod(a, b);
+    case DimAtom::Kind::min:
+      return min(a, b);
+    case DimAtom::Kind::max:
+      return max(a, b);
+    case DimAtom::Kind::symbol:
+      break;
+  }
+  DLCC_UNREACHABLE("atom of kind {}", static_cast<int>(kind));
 }
 
 }  // namespace dlcc

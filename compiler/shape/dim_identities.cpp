@@ -96,8 +96,8 @@ std::optional<Dim> as_rounded(const Dim& sum, const Term& term, Rounding roundin
 
 using Atoms = std::vector<std::shared_ptr<const DimAtom>>;
 
-// The x of an atom min(x, 1), for x >= 0.
-const Dim* zero_test_of(const DimAtom& atom) {
+// The x of an indicator: an atom min(x, 1) for x >= 0, which is 1 if x is positive and else 0.
+const Dim* indicated_by(const DimAtom& atom) {
   if (atom.kind != DimAtom::Kind::min) return nullptr;
   const Dim *x = &atom.args[0], *one = &atom.args[1];
   if (*x == Dim(1)) std::swap(x, one);
@@ -111,7 +111,7 @@ bool is_positive_if_factors_are(const DimAtom& atom, const Atoms& factors) {
   const Dim self = Dim::of_atom(std::make_shared<const DimAtom>(atom));
   if (!is_at_least(self, 0, {})) return false;
   for (const auto& factor : factors) {
-    const Dim* x = zero_test_of(*factor);
+    const Dim* x = indicated_by(*factor);
     if (Dim::compare(*factor, atom) == 0 || (x && *x == self)) return true;
   }
   const bool is_min = atom.kind == DimAtom::Kind::min;
@@ -123,7 +123,7 @@ bool is_positive_if_factors_are(const DimAtom& atom, const Atoms& factors) {
 bool is_positive_if_factors_are(const Dim& d, const Atoms& factors) {
   if (is_at_least(d, 1, {})) return true;
   for (const auto& factor : factors)
-    if (const Dim* x = zero_test_of(*factor); x && *x == d) return true;
+    if (const Dim* x = indicated_by(*factor); x && *x == d) return true;
   bool has_positive = false;
   for (const Term& t : d.terms()) {
     if (!is_at_least(Dim::sum_of({t}), 0, {})) return false;
@@ -155,6 +155,20 @@ Dim without_factors(const Dim& d, const Atoms& ones) {
   return sum;
 }
 
+// The product of the factors and the indicators, if the operands of factor k are simpler where all indicators are 1:
+// where one is 0, so is the product.
+std::optional<Dim> with_simpler_operands(const Atoms& factors, size_t k, const Atoms& indicators) {
+  const DimAtom& factor = *factors[k];
+  if (factor.kind == DimAtom::Kind::symbol) return std::nullopt;
+  const Dim a = without_factors(factor.args[0], indicators), b = without_factors(factor.args[1], indicators);
+  if (a == factor.args[0] && b == factor.args[1]) return std::nullopt;
+  Dim product = apply(factor.kind, a, b);
+  for (size_t other = 0; other < factors.size(); ++other)
+    if (other != k) product = product * Dim::of_atom(factors[other]);
+  for (const auto& indicator : indicators) product = product * Dim::of_atom(indicator);
+  return product;
+}
+
 }  // namespace
 
 Dim with_identities(const Dim& sum) {
@@ -174,33 +188,24 @@ Dim with_multiples(const Dim& sum) {
 }
 
 Dim product_of(Term t) {
-  Atoms tests;  // the factors min(x, 1)
+  Atoms indicators;
   for (const auto& atom : t.atoms)
-    if (zero_test_of(*atom) && !contains(tests, *atom)) tests.push_back(atom);
-  if (tests.empty() || t.atoms.size() < 2) return Dim::sum_of({std::move(t)});
+    if (indicated_by(*atom) && !contains(indicators, *atom)) indicators.push_back(atom);
+  if (indicators.empty() || t.atoms.size() < 2) return Dim::sum_of({std::move(t)});
   Atoms others = t.atoms;
-  std::erase_if(others, [&](const auto& atom) { return contains(tests, *atom); });
-  for (size_t k = 0; k < others.size(); ++k) {
-    if (others[k]->args.empty()) continue;
-    const Dim a = without_factors(others[k]->args[0], tests), b = without_factors(others[k]->args[1], tests);
-    if (a == others[k]->args[0] && b == others[k]->args[1]) continue;
-    const Dim simpler = apply(others[k]->kind, a, b);
-    others.erase(others.begin() + static_cast<std::ptrdiff_t>(k));
-    Dim product = simpler * Dim(t.coefficient);
-    for (const Atoms* list : {&others, &tests})
-      for (const auto& atom : *list) product = product * Dim::of_atom(atom);
-    return product;
-  }
-  for (size_t k = 0; k < tests.size();) {
+  std::erase_if(others, [&](const auto& atom) { return contains(indicators, *atom); });
+  for (size_t k = 0; k < others.size(); ++k)
+    if (auto product = with_simpler_operands(others, k, indicators)) return *product * Dim(t.coefficient);
+  for (size_t k = 0; k < indicators.size();) {
     Atoms factors = others;
-    for (size_t other = 0; other < tests.size(); ++other)
-      if (other != k) factors.push_back(tests[other]);
-    if (is_positive_if_factors_are(*zero_test_of(*tests[k]), factors))
-      tests.erase(tests.begin() + static_cast<std::ptrdiff_t>(k));
+    for (size_t other = 0; other < indicators.size(); ++other)
+      if (other != k) factors.push_back(indicators[other]);
+    if (is_positive_if_factors_are(*indicated_by(*indicators[k]), factors))
+      indicators.erase(indicators.begin() + static_cast<std::ptrdiff_t>(k));
     else
       ++k;
   }
-  others.insert(others.end(), tests.begin(), tests.end());
+  others.insert(others.end(), indicators.begin(), indicators.end());
   std::ranges::sort(others, [](const auto& a, const auto& b) { return Dim::compare(*a, *b) < 0; });
   return Dim::sum_of({{std::move(others), t.coefficient}});
 }

@@ -18,10 +18,7 @@ Dim with_identities(const Dim& sum);
 // is divided. Elsewhere the remainder is better: facts about remainders bound the sum.
 Dim with_multiples(const Dim& sum);
 
-// The dim of an atom of this kind, which is not a symbol.
-Dim apply(DimAtom::Kind, const Dim& a, const Dim& b);
-
-// The product of the atoms of `t` and its coefficient. Factors min(x, 1), which are 0 or 1, are left out where the
+// The product of the atoms of `t` and its coefficient. Indicators min(x, 1), which are 0 or 1, are left out where the
 // others tell that x is not 0, and in the operands of the others:
 //
 //   n * min(n, 1) = n

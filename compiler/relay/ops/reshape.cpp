@@ -43,6 +43,11 @@ struct Axis {
   bool may_mean_other = false;  // 0 or -1 may mean another size
 };
 
+// Whether a size of newshape that is 0 in a run means a size of 0.
+bool zero_means_itself(const Dim& size, size_t k, const Shape& data, bool allow_zero) {
+  return allow_zero || (k < data.size() && data[k] == size);
+}
+
 // What a value of newshape means. With `allow_zero`, 0 is a size, and not the data's size.
 Checked<Axis> axis_of(const std::optional<Dim>& size, size_t k, const Shape& data, bool allow_zero) {
   if (!size) return Axis{};
@@ -55,8 +60,8 @@ Checked<Axis> axis_of(const std::optional<Dim>& size, size_t k, const Shape& dat
     return TypeError{DiagnosticId::unsupported_attribute, fmt::format("newshape[{}] is {}", k, size->str()),
                      "sizes are positive, 0 (the data's size) or -1 (the remaining number of elements)"};
   if (size->is_constant()) return Axis{*size};
-  const bool zero_is_itself = allow_zero || (k < data.size() && data[k] == *size);
-  return Axis{*size, false, !provably_le(zero_is_itself ? 0 : 1, *size)};
+  const int64_t least = zero_means_itself(*size, k, data, allow_zero) ? 0 : 1;
+  return Axis{*size, false, !provably_le(least, *size)};
 }
 
 Checked<Shape> resolve(const PartialList& sizes, const Shape& data, bool allow_zero) {
@@ -101,8 +106,7 @@ TypeResult type_of_reshape(const ReshapeAttrs& a, const Operands& in) {
 // the result is rejected in any case.)
 bool may_be_other_size(const ReshapeAttrs& a, const Shape& data, size_t k) {
   const Dim& size = a.newshape[k];
-  const bool zero_is_itself = a.allowzero || (k < data.size() && data[k] == size);
-  return !size.is_constant() && !zero_is_itself && !provably_le(1, size);
+  return !size.is_constant() && !zero_means_itself(size, k, data, a.allowzero) && !provably_le(1, size);
 }
 
 // The condition that newshape means `shape`: each size is equal and not 0, or 0 where the data has that size, or -1 at

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "relay/call_graph.h"
+#include "relay/passes/copy_budget.h"
 #include "relay/passes/inline_call.h"
 #include "relay/passes/passes.h"
 #include "relay/passes/recursive_sizes.h"
@@ -23,8 +24,6 @@
 namespace dlcc::relay {
 
 namespace {
-
-constexpr int64_t most_inlined = int64_t{1} << 18;  // operations of all copies
 
 bool defines_sizes_of_result(const Function& f) {
   std::set<std::string> given;
@@ -37,7 +36,13 @@ bool defines_sizes_of_result(const Function& f) {
 class DefinedSizesInliner {
  public:
   DefinedSizesInliner(Module& module, Diagnostics* diagnostics)
-      : module_(module), diagnostics_(diagnostics), inliner_(module), in_use_(functions_in_use(module)) {
+      : module_(module),
+        diagnostics_(diagnostics),
+        budget_(diagnostics, "calls of functions expand to",
+                "return tensors of the largest sizes, and the sizes that are in use as numbers: such functions need "
+                "not be copied for each call"),
+        inliner_(module),
+        in_use_(functions_in_use(module)) {
     for (const auto& [name, f] : module.functions)
       if (name != "main" && defines_sizes_of_result(f)) defining_.insert(name);
   }
@@ -72,7 +77,8 @@ class DefinedSizesInliner {
       if (callee && defining_.contains(callee->name)) {
         if (complete_.contains(callee->name)) {
           const Function& f = module_.functions.at(callee->name);
-          if (may_copy(f, binding.location)) known_.add(binding.var, inliner_.inline_call(f, *call, binding, out));
+          if (budget_.may_copy(f, binding.location))
+            known_.add(binding.var, inliner_.inline_call(f, *call, binding, out));
           has_changed_ = true;
           continue;
         }
@@ -84,24 +90,13 @@ class DefinedSizesInliner {
     b.bindings = std::move(out);
   }
 
-  // False after an error: the copies of functions that call each other twice grow exponentially.
-  bool may_copy(const Function& f, const SourceLocation& location) {
-    const int64_t before = std::exchange(copied_, copied_ + 1 + count_operations(f.body));
-    if (before <= most_inlined && copied_ > most_inlined && diagnostics_)
-      diagnostics_->error(DiagnosticId::too_large, location,
-                          fmt::format("calls of functions expand to more than {} operations", most_inlined), {},
-                          "return tensors of the largest sizes, and the sizes that are in use as numbers: such "
-                          "functions need not be copied for each call");
-    return copied_ <= most_inlined;
-  }
-
   Module& module_;
   Diagnostics* diagnostics_;
+  CopyBudget budget_;
   CallInliner inliner_;
   std::set<std::string> in_use_, defining_;
   std::set<std::string> complete_;  // functions that have been visited and do not call themselves
   Replacements known_;
-  int64_t copied_ = 0;  // operations of the copies
   bool is_in_use_ = false, has_changed_ = false;
 };
 

@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "relay/call_graph.h"
+#include "relay/passes/copy_budget.h"
 #include "relay/passes/inline_call.h"
 #include "relay/passes/passes.h"
 #include "relay/passes/replace.h"
@@ -24,8 +25,6 @@
 namespace dlcc::relay {
 
 namespace {
-
-constexpr int64_t most_copied_operations = int64_t{1} << 18;  // operations of all copies
 
 using Names = std::set<std::string>;
 
@@ -55,7 +54,10 @@ bool has_function_values(const Module& module, const Block& block) {
 class HigherOrderInliner {
  public:
   HigherOrderInliner(Module& module, Diagnostics* diagnostics)
-      : module_(module), diagnostics_(diagnostics), inliner_(module) {}
+      : module_(module),
+        budget_(diagnostics, "calls of functions that take or return functions expand to",
+                "pass tensors instead of functions, or call fewer such functions from each other"),
+        inliner_(module) {}
 
   bool has_changed() const { return has_changed_; }
 
@@ -242,7 +244,7 @@ class HigherOrderInliner {
     const auto local = var ? locals_.find((*var)->id) : locals_.end();
     if (local == locals_.end() && !(global && inlined_.contains(global->name))) return false;
     const Function callee = global ? module_.functions.at(global->name) : local->second.function;
-    if (!may_copy(callee, b.location)) return false;
+    if (!budget_.may_copy(callee, b.location)) return false;
     std::vector<Binding> body;
     Atom result = global ? inliner_.inline_call(callee, call, b, body)
                          : inliner_.inline_local(callee, local->second.visible, call, b, body);
@@ -256,18 +258,6 @@ class HigherOrderInliner {
     call.callee = callee;
     const Var result = module_.fresh("", has_function(b.var->type) ? b.var->type : nullptr);
     return {{{result, std::move(call), b.location}}, result};
-  }
-
-  // False after an error: the copies of functions that call each other twice grow exponentially.
-  bool may_copy(const Function& f, const SourceLocation& location) {
-    const int64_t before = std::exchange(copied_, copied_ + 1 + count_operations(f.body));
-    if (before <= most_copied_operations && copied_ > most_copied_operations && diagnostics_)
-      diagnostics_->error(
-          DiagnosticId::too_large, location,
-          fmt::format("calls of functions that take or return functions expand to more than {} operations",
-                      most_copied_operations),
-          {}, "pass tensors instead of functions, or call fewer such functions from each other");
-    return copied_ <= most_copied_operations;
   }
 
   // ---- the end
@@ -308,15 +298,14 @@ class HigherOrderInliner {
   }
 
   Module& module_;
-  Diagnostics* diagnostics_;
+  CopyBudget budget_;
   CallInliner inliner_;
   std::set<std::string> inlined_;            // functions of the module
   std::map<int, Local> locals_;              // by variable
   std::map<int, std::vector<Atom>> tuples_;  // the fields of tuples with functions, by variable
   std::map<int, Choice> choices_;            // by variable
   Replacements known_;
-  Uses uses_;           // in the function of which unused operations are removed
-  int64_t copied_ = 0;  // operations of the copies
+  Uses uses_;  // in the function of which unused operations are removed
   bool has_changed_ = false;
 };
 

@@ -17,6 +17,7 @@
 #include <utility>
 
 #include "relay/call_graph.h"
+#include "relay/passes/copy_budget.h"
 #include "relay/passes/passes.h"
 #include "relay/passes/recursive_sizes.h"
 #include "relay/passes/replace.h"
@@ -27,8 +28,6 @@
 namespace dlcc::relay {
 
 namespace {
-
-constexpr int64_t most_copied = int64_t{1} << 18;  // operations of all copies
 
 using Names = std::set<std::string>;
 
@@ -45,7 +44,10 @@ bool makes_symbolic_functions(const Block& block) {
 class SizeInstantiator {
  public:
   SizeInstantiator(Module& module, Diagnostics* diagnostics)
-      : module_(module), diagnostics_(diagnostics), next_size_(unused_symbol_number(module)) {}
+      : module_(module),
+        diagnostics_(diagnostics),
+        budget_(diagnostics, "copies of local functions have", "define the functions in the module: def @..."),
+        next_size_(unused_symbol_number(module)) {}
 
   bool has_changed() const { return has_changed_; }
 
@@ -128,7 +130,7 @@ class SizeInstantiator {
     const auto found = callee ? locals_.find((*callee)->id) : locals_.end();
     if (found == locals_.end()) return;
     const Local local = found->second;
-    if (!may_copy(local.function, b.location)) return;
+    if (!budget_.may_copy(local.function, b.location)) return;
     const std::map<std::string, Dim> sizes = sizes_of(local, call, b.var->type);
     if (auto distances = distances_from_lower_bounds(local.function, sizes); !distances.empty())
       out.push_back({module_.fresh("sizes", tuple_type({})), RequireSizes{std::move(distances)}, b.location});
@@ -145,16 +147,6 @@ class SizeInstantiator {
     function(f, local.visible);
     out.push_back({copy, MakeFunction{std::move(f)}, b.location});
     call.callee = copy;
-  }
-
-  // False after an error: the copies of functions that call each other twice grow exponentially.
-  bool may_copy(const Function& f, const SourceLocation& location) {
-    const int64_t before = std::exchange(copied_, copied_ + 1 + count_operations(f.body));
-    if (before <= most_copied && copied_ > most_copied && diagnostics_)
-      diagnostics_->error(DiagnosticId::too_large, location,
-                          fmt::format("copies of local functions have more than {} operations", most_copied), {},
-                          "define the functions in the module: def @...");
-    return copied_ <= most_copied;
   }
 
   // The sizes of the local function's own symbols at the call, whose result has the type `result`.
@@ -193,10 +185,10 @@ class SizeInstantiator {
 
   Module& module_;
   Diagnostics* diagnostics_;
+  CopyBudget budget_;
   std::map<int, Local> locals_;  // by variable
   std::set<int> checked_;        // variables of local functions whose recursive calls were checked
   Replacements known_;           // other names of local functions
-  int64_t copied_ = 0;           // operations of the copies
   int next_size_;
   bool has_changed_ = false;
 };
