@@ -25,7 +25,12 @@ LargestSizes::LargestSizes(const Program& program) {
   for (auto& [branch, arms] : branches) branches_.push_back(std::move(arms));
 }
 
-Dim LargestSizes::operator()(const Dim& d) const { return largest_.empty() ? d : largest_dim(d, largest_, branches_); }
+Dim LargestSizes::operator()(const Dim& d) const {
+  if (largest_.empty()) return d;
+  auto known = bounds_.find(d);
+  if (known == bounds_.end()) known = bounds_.emplace(d, largest_dim(d, largest_, branches_)).first;
+  return known->second;
+}
 
 Dim largest_size(const Program& program, const Dim& d) { return LargestSizes(program)(d); }
 

@@ -18,9 +18,14 @@ bool has_symbols(const Program&);
 class LargestSizes {
  public:
   explicit LargestSizes(const Program&);
+  // Each bound is computed once, because it may need many proofs. Not for several threads.
   Dim operator()(const Dim&) const;
 
  private:
+  struct Less {
+    bool operator()(const Dim& a, const Dim& b) const { return Dim::compare(a, b) < 0; }
+  };
+  mutable std::map<Dim, Dim, Less> bounds_;  // by size
   SymbolBounds largest_;                     // of all data-dependent symbols
   std::vector<AlternativeBounds> branches_;  // those of each branch that defines several sizes, by arm
 };
