@@ -108,10 +108,27 @@ Dim operator+(const Dim& a, const Dim& b) {
   return with_identities(Dim::sum_of(std::move(terms)));
 }
 
+Dim sum(const std::vector<Dim>& summands) {
+  std::vector<Dim::Term> terms;
+  for (const Dim& d : summands) {
+    if (d.overflow_) return Dim::overflow();
+    terms.insert(terms.end(), d.terms_.begin(), d.terms_.end());
+  }
+  return with_identities(Dim::sum_of(std::move(terms)));
+}
+
 Dim operator-(const Dim& a, const Dim& b) { return b.terms_.empty() && !b.overflow_ ? a : a + b * Dim(-1); }
 
 Dim operator*(const Dim& a, const Dim& b) {
   if (a.overflow_ || b.overflow_) return Dim::overflow();
+  if (b.is_constant()) {  // the terms stay in order
+    if (b.value() == 0) return 0;
+    Dim product = a;
+    for (Dim::Term& t : product.terms_)
+      if (__builtin_mul_overflow(t.coefficient, b.value(), &t.coefficient)) return Dim::overflow();
+    return product;
+  }
+  if (a.is_constant()) return b * a;
   auto before = [](const std::shared_ptr<const DimAtom>& x, const std::shared_ptr<const DimAtom>& y) {
     return Dim::compare(*x, *y) < 0;
   };

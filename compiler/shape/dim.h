@@ -54,6 +54,7 @@ class Dim {
   friend Dim operator+(const Dim&, const Dim&);
   friend Dim operator-(const Dim&, const Dim&);
   friend Dim operator*(const Dim&, const Dim&);
+  friend Dim sum(const std::vector<Dim>&);  // as by operator+, but faster for many summands
 
   // Whether the canonical forms are equal. False does not prove that the dims differ.
   friend bool operator==(const Dim&, const Dim&);

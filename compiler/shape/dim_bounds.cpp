@@ -5,7 +5,9 @@
 #include "shape/dim_bounds.h"
 
 #include <algorithm>
+#include <numeric>
 
+#include "shape/independent_parts.h"
 #include "shape/monomials.h"
 #include "support/integers.h"
 
@@ -194,16 +196,43 @@ class Search {
   int steps_ = search_steps;
 };
 
+// A lower bound of the dim. The search ends as soon as the bound is `sufficient`. Independent parts of the dim are
+// bounded one by one: there are fewer replacements to try.
+int64_t lower(const Dim& d, const std::vector<Dim>& nonnegative, int64_t sufficient) {
+  if (d.is_overflow() || d.terms().size() < 3) return Search(nonnegative, sufficient).lower(d, search_depth);
+  const std::vector<Dim> parts = independent_parts(d, nonnegative);
+  if (parts.size() == 1) return Search(nonnegative, sufficient).lower(d, search_depth);
+  std::vector<Interval> bounds;
+  for (const Dim& part : parts) bounds.push_back({Search(nonnegative, unbounded_high).lower(part, 0), unbounded_high});
+  auto improve = [&](size_t k) {
+    Interval others{0, 0};
+    for (size_t j = 0; j < parts.size(); ++j)
+      if (j != k) others = others + bounds[j];
+    int64_t needed = unbounded_high;
+    if (!is_infinite(others.low) && !is_infinite(sufficient) && __builtin_sub_overflow(sufficient, others.low, &needed))
+      needed = unbounded_high;
+    if (bounds[k].low < needed)
+      bounds[k].low = std::max(bounds[k].low, Search(nonnegative, needed).lower(parts[k], search_depth));
+  };
+  for (size_t k = 0; k < parts.size(); ++k) {
+    if (bounds[k].low != unbounded_low) continue;
+    improve(k);
+    if (bounds[k].low == unbounded_low) return unbounded_low;
+  }
+  for (size_t k = 0; k < parts.size(); ++k) improve(k);
+  return std::accumulate(bounds.begin(), bounds.end(), Interval{0, 0}).low;
+}
+
 }  // namespace
 
 std::optional<int64_t> lower_bound(const Dim& d, const std::vector<Dim>& nonnegative) {
-  const int64_t low = Search(nonnegative, unbounded_high).lower(d, search_depth);
+  const int64_t low = lower(d, nonnegative, unbounded_high);
   return low == unbounded_low ? std::nullopt : std::optional(low);
 }
 
 bool is_at_least(const Dim& d, int64_t bound, const std::vector<Dim>& nonnegative) {
   if (d.is_constant()) return d.value() >= bound;
-  const int64_t low = Search(nonnegative, bound).lower(d, search_depth);
+  const int64_t low = lower(d, nonnegative, bound);
   return low != unbounded_low && low >= bound;
 }
 

@@ -121,18 +121,44 @@ bool same_terms(const Linear& a, const Linear& b, int64_t factor, ExprOrder& ord
   return true;
 }
 
-Linear linear_form(const Expr& e, ExprOrder& order) {
-  if (auto value = constant_integer(e)) return {{}, *value};
+Linear sum_of(std::vector<std::pair<Expr, int64_t>> terms, int64_t constant, ExprOrder& order) {
+  std::ranges::stable_sort(terms, [&](const auto& a, const auto& b) { return order.compare(a.first, b.first) < 0; });
+  Linear sum{{}, constant};
+  for (auto& [atom, c] : terms) {
+    if (!sum.terms.empty() && order.compare(sum.terms.back().first, atom) == 0)
+      sum.terms.back().second = wrapping_add(sum.terms.back().second, c);
+    else
+      sum.terms.emplace_back(std::move(atom), c);
+  }
+  std::erase_if(sum.terms, [](const auto& t) { return t.second == 0; });
+  return sum;
+}
+
+void add_terms(const Expr& e, int64_t factor, std::vector<std::pair<Expr, int64_t>>& terms, int64_t& constant) {
+  if (auto value = constant_integer(e)) {
+    constant = wrapping_add(constant, wrapping_mul(*value, factor));
+    return;
+  }
   if (const Binary* x = as<Binary>(e)) {
-    if (x->op == BinaryOp::add || x->op == BinaryOp::sub)
-      return add(linear_form(x->a, order), linear_form(x->b, order), x->op == BinaryOp::add ? 1 : -1, order);
+    if (x->op == BinaryOp::add || x->op == BinaryOp::sub) {
+      add_terms(x->a, factor, terms, constant);
+      return add_terms(x->b, x->op == BinaryOp::add ? factor : wrapping_mul(factor, -1), terms, constant);
+    }
     if (x->op == BinaryOp::mul) {
-      if (auto c = constant_integer(x->a)) return scale(linear_form(x->b, order), *c);
-      if (auto c = constant_integer(x->b)) return scale(linear_form(x->a, order), *c);
+      if (auto c = constant_integer(x->a)) return add_terms(x->b, wrapping_mul(*c, factor), terms, constant);
+      if (auto c = constant_integer(x->b)) return add_terms(x->a, wrapping_mul(*c, factor), terms, constant);
     }
   }
-  if (const Unary* x = as<Unary>(e); x && x->op == UnaryOp::negate) return scale(linear_form(x->a, order), -1);
-  return {{{e, 1}}, 0};
+  if (const Unary* x = as<Unary>(e); x && x->op == UnaryOp::negate)
+    return add_terms(x->a, wrapping_mul(factor, -1), terms, constant);
+  terms.emplace_back(e, factor);
+}
+
+Linear linear_form(const Expr& e, ExprOrder& order) {
+  std::vector<std::pair<Expr, int64_t>> terms;
+  int64_t constant = 0;
+  add_terms(e, 1, terms, constant);
+  return sum_of(std::move(terms), constant, order);
 }
 
 Expr to_expr(const Linear& l) {

@@ -38,6 +38,12 @@ Linear add(const Linear& a, const Linear& b, int64_t factor, ExprOrder&);  // a 
 Linear scale(const Linear& a, int64_t factor);
 bool same_terms(const Linear& a, const Linear& b, int64_t factor, ExprOrder&);  // a's terms are those of factor * b
 
+// The sum of multiples of atoms, which are in any order and may be equal, and of a constant.
+Linear sum_of(std::vector<std::pair<Expr, int64_t>> terms, int64_t constant, ExprOrder&);
+
+// Adds factor * e, for an expression whose operands are simplified, to such terms and a constant.
+void add_terms(const Expr& e, int64_t factor, std::vector<std::pair<Expr, int64_t>>& terms, int64_t& constant);
+
 // The linear form of an expression whose operands are simplified. Atoms are the sub-expressions that are not sums,
 // differences or constant multiples.
 Linear linear_form(const Expr&, ExprOrder&);

@@ -66,6 +66,7 @@ class Simplifier {
   };
 
   Expr compute(const Expr& e);
+  Linear sum_of_simplified(const Expr& sum);  // of its summands
   Expr binary_of(BinaryOp op, Expr a, Expr b);
   Expr sum(Linear l);
   Expr divide(const Expr& a, int64_t c);

@@ -30,6 +30,11 @@ std::optional<bool> decide(BinaryOp op, Range d) {
   }
 }
 
+bool is_sum(const Expr& e) {
+  const Binary* x = as<Binary>(e);
+  return x && e.type() == dtype::i64 && (x->op == BinaryOp::add || x->op == BinaryOp::sub);
+}
+
 }  // namespace
 
 // ---- expressions ----------------------------------------------------------------------------------------------------
@@ -65,7 +70,10 @@ Expr Simplifier::compute(const Expr& e) {
                           }
                           return unary(x.op, a);
                         },
-                        [&](const Binary& x) { return binary_of(x.op, (*this)(x.a), (*this)(x.b)); },
+                        [&](const Binary& x) {
+                          if (is_sum(e)) return sum(sum_of_simplified(e));
+                          return binary_of(x.op, (*this)(x.a), (*this)(x.b));
+                        },
                         [&](const Fma& x) { return fma((*this)(x.a), (*this)(x.b), (*this)(x.c)); },
                         [&](const Select& x) { return select_of(x); },
                         [&](const Cast& x) { return cast(e.type(), (*this)(x.a), x.saturate); },
@@ -73,6 +81,20 @@ Expr Simplifier::compute(const Expr& e) {
                         [&](const Load& x) { return load_of(x); },
                     },
                     e->v);
+}
+
+// Collects all summands before they are sorted: a concatenation of many tensors has indices of as many summands.
+Linear Simplifier::sum_of_simplified(const Expr& e) {
+  std::vector<std::pair<Expr, int64_t>> terms;
+  int64_t constant = 0;
+  auto collect = [&](auto& self, const Expr& summand, int64_t factor) -> void {
+    if (!is_sum(summand)) return add_terms((*this)(summand), factor, terms, constant);
+    const Binary& x = *as<Binary>(summand);
+    self(self, x.a, factor);
+    self(self, x.b, x.op == BinaryOp::add ? factor : -factor);
+  };
+  collect(collect, e, 1);
+  return sum_of(std::move(terms), constant, order_);
 }
 
 Expr Simplifier::binary_of(BinaryOp op, Expr a, Expr b) {
