@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include <random>
+#include <string>
 
 namespace dlcc {
 namespace {
@@ -45,6 +46,29 @@ TEST_CASE("facts about loop variables prove indices in bounds") {
   CHECK_FALSE(f.provably_lt(i * m + j + 1, n * m));
   CHECK_FALSE(f.assume_le(n, i));
   CHECK_FALSE(provably_lt(i, n));  // without the facts
+}
+
+TEST_CASE("parts of a sum without common symbols are bounded one by one") {
+  Facts f;
+  Dim sizes = 0, indices = 0;
+  for (int k = 0; k < 40; ++k) {
+    const Dim size = size_symbol("n" + std::to_string(k)), index = Dim::symbol({"i" + std::to_string(k), 0});
+    f.assume_le(index, size - 1);
+    sizes = sizes + size;
+    indices = indices + index;
+  }
+  CHECK(f.provably_le(indices, sizes - 40));
+  CHECK_FALSE(f.provably_le(indices, sizes - 41));
+  CHECK(f.lower_bound(sizes - indices - 45) == -5);
+  CHECK(f.provably_le(min(n, 7) + indices, sizes - 33));
+  CHECK_FALSE(f.provably_le(min(n, 7) + indices, sizes - 34));
+  CHECK_FALSE(f.provably_le(n + indices, sizes));
+  const Dim a = Dim::symbol({"a", 0, 9}), b = Dim::symbol({"b", 0, 9});
+  CHECK(f.provably_le(min(a, 5) + min(b, 5) + indices, sizes + a + b - 40));
+  const Dim at_least_12 = size_symbol("c");
+  f.assume_le(12, at_least_12);
+  CHECK(f.provably_le(a + b, at_least_12 + n + 5));
+  CHECK_FALSE(f.provably_le(a + b, at_least_12 + n + 4));
 }
 
 TEST_CASE("divisions leave out what the facts bound") {
