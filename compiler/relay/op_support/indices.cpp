@@ -91,15 +91,15 @@ TensorFunction define_view(const char* name, const TensorType& data, const Shape
 
 Expr from_start(Expr index, Expr extent) { return select(index < Expr(0), index + extent, index); }
 
-Expr padded_position(const std::string& mode, Expr at, const Dim& extent, bool once) {
-  Expr last = Expr(extent) - Expr(1);
+Expr padded_position(const std::string& mode, Expr at, const Expr& extent, bool once) {
+  Expr last = extent - Expr(1);
   if (mode == "edge") return max(min(at, last), Expr(0));
-  if (mode == "wrap") return floor_mod(at, Expr(extent));
+  if (mode == "wrap") return floor_mod(at, extent);
   if (mode == "symmetric") {
-    const Expr twice = Expr(extent) * Expr(2), in_period = floor_mod(at, twice);
+    const Expr twice = extent * Expr(2), in_period = floor_mod(at, twice);
     return min(in_period, twice - Expr(1) - in_period);
   }
-  if (extent == Dim(1)) return Expr(0);
+  if (tensor::constant_integer(extent) == 1) return Expr(0);
   Expr period = last * Expr(2);
   at = once ? max(at, Expr(0) - at) : floor_mod(at, period);
   return min(at, period - at);

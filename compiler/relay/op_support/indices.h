@@ -24,6 +24,6 @@ Expr from_start(Expr index, Expr extent);
 
 // The position in [0, extent) whose element padding repeats at position `at`, which may be outside of the axis, in mode
 // "edge", "reflect", "symmetric" or "wrap". With `once`, `at` is at most one reflection away from the axis.
-Expr padded_position(const std::string& mode, Expr at, const Dim& extent, bool once);
+Expr padded_position(const std::string& mode, Expr at, const Expr& extent, bool once);
 
 }  // namespace dlcc::relay

@@ -1,4 +1,4 @@
-// nn.pad: adds elements at both ends of axes; negative widths crop.
+// nn.pad: adds elements at both ends of axes; negative widths crop, before elements are repeated.
 #include <algorithm>
 
 #include "relay/op_support/indices.h"
@@ -13,9 +13,17 @@ struct PadAttrs {
   std::string pad_mode = "constant";
 };
 
+// The number of elements that a width removes.
+Dim cropped(const Dim& width) { return max(Dim(0) - width, 0); }
+
 // The widths of one axis, as far as they are known; a negative one crops.
 struct Widths {
   std::optional<Dim> before, after;
+
+  // The number of elements of the data that the result has.
+  std::optional<Dim> kept(const Dim& extent) const {
+    return before && after ? std::optional(extent - cropped(*before) - cropped(*after)) : std::nullopt;
+  }
 };
 
 TypeError widths_error(int rank) {
@@ -61,11 +69,12 @@ TypeResult type_of_pad(const PadAttrs& a, const Operands& in) {
   if (auto* e = std::get_if<TypeError>(&widths)) return *e;
   Shape shape;
   for (size_t k = 0; k < data.size(); ++k) {
-    const auto& [before, after] = std::get<0>(widths)[k];
-    shape.push_back(before && after ? data[k] + *before + *after : unknown_dim());
-    const bool grows = (before && provably_lt(0, *before)) || (after && provably_lt(0, *after));
-    if (a.pad_mode != "constant" && data[k] == Dim(0) && grows)
-      return shape_error(fmt::format("axis {} is empty and cannot be padded with mode \"{}\"", k, a.pad_mode));
+    const Widths& w = std::get<0>(widths)[k];
+    shape.push_back(w.before && w.after ? data[k] + *w.before + *w.after : unknown_dim());
+    const bool grows = (w.before && provably_lt(0, *w.before)) || (w.after && provably_lt(0, *w.after));
+    if (a.pad_mode != "constant" && grows && provably_le(w.kept(data[k]).value_or(data[k]), 0))
+      return shape_error(fmt::format("axis {} {} and cannot be padded with mode \"{}\"", k,
+                                     data[k] == Dim(0) ? "is empty" : "is cropped to nothing", a.pad_mode));
   }
   return tensor_result(shape, in[0].dtype);
 }
@@ -73,9 +82,18 @@ TypeResult type_of_pad(const PadAttrs& a, const Operands& in) {
 // How the definition treats one axis.
 struct Padding {
   Expr before, after;
-  bool grows;  // the result may be longer than the data
-  bool once;   // positions are at most one reflection away
+  Expr begin, kept;  // the elements of the data that the result has
+  bool grows;        // the result may have elements beyond these
+  bool once;         // positions are at most one reflection away
 };
+
+// Elements can be repeated only if there is one.
+void require_kept_element(Definition& d, const Expr& kept, const std::optional<Dim>& known, const Shape& result) {
+  if (known) return require_element_next(d, *known, result);
+  d.require_next(
+      [kept, count = product(result)](Index) { return logical_or(Expr(0) < kept, equal(Expr(count), Expr(0))); },
+      tensor::Status::shape_mismatch);
+}
 
 TensorFunction define_pad(const PadAttrs& a, const Operands& in, const Shape& result) {
   Definition d("nn.pad");
@@ -90,9 +108,15 @@ TensorFunction define_pad(const PadAttrs& a, const Operands& in, const Shape& re
       return known ? Expr(*known) : cast(dtype::i64, operand(Expr(k), Expr(side)));
     };
     auto may_grow = [](const std::optional<Dim>& known) { return !known || !provably_le(*known, 0); };
-    const bool once = before && after && provably_le(max(*before, *after), x.extent(k) - Dim(1));
-    axes.push_back({width(before, 0), width(after, 1), may_grow(before) || may_grow(after), once});
-    if (!constant && axes.back().grows) require_element_next(d, x.extent(k), result);
+    auto removed = [&](const std::optional<Dim>& known, int side) {
+      return known ? Expr(cropped(*known)) : max(Expr(0) - width(known, side), Expr(0));
+    };
+    Padding p{width(before, 0), width(after, 1), removed(before, 0), {}, may_grow(before) || may_grow(after), false};
+    const std::optional<Dim> kept = widths[k].kept(x.extent(k));
+    p.kept = kept ? Expr(*kept) : Expr(x.extent(k)) - p.begin - removed(after, 1);
+    p.once = kept && provably_le(max(*before, *after), *kept - Dim(1));
+    axes.push_back(p);
+    if (!constant && p.grows) require_kept_element(d, p.kept, kept, result);
     if (before && after)
       require_equal_next(d, result[k], x.extent(k) + *before + *after);
     else
@@ -106,7 +130,9 @@ TensorFunction define_pad(const PadAttrs& a, const Operands& in, const Shape& re
     for (int k = 0; k < x.rank(); ++k) {
       Expr position = i[k] - axes[k].before;
       const bool moved = !constant && axes[k].grows;
-      at.push_back(moved ? padded_position(a.pad_mode, position, x.extent(k), axes[k].once) : position);
+      at.push_back(moved ? padded_position(a.pad_mode, position - axes[k].begin, axes[k].kept, axes[k].once) +
+                               axes[k].begin
+                         : position);
     }
     if (!constant || inside) return stored(x, at);
     return tensor::load(x.buffer(), at, value.type() == x.type() ? stored(value, {}) : cast(x.type(), value()));

@@ -244,6 +244,11 @@ TEST_CASE("nn.pad with the widths as operand") {
   check_as("nn.pad", {1, 5}, mode, {x, zero, ints({2, 2}, {0, 0, 2, 1})}, {1, 1, 1, 2, 2});
   mode["pad_mode"] = "reflect";
   check_as("nn.pad", {1, 5}, mode, {x, zero, ints({2, 2}, {0, 0, 2, 1})}, {1, 2, 1, 2, 1});
+  mode["pad_mode"] = "wrap";
+  const Constant three = floats({1, 3}, {1, 2, 3});
+  check_as("nn.pad", {1, 4}, mode, {three, zero, ints({2, 2}, {0, 0, -1, 2})}, {2, 3, 2, 3});
+  check_as("nn.pad", {1, 4}, mode, {three, zero, ints({2, 2}, {0, 0, 2, -1})}, {1, 2, 1, 2});
+  CHECK(status_as("nn.pad", {1, 4}, mode, {three, zero, ints({2, 2}, {0, 0, -3, 4})}) == Status::shape_mismatch);
   CHECK(error_of("nn.pad", {}, {f32({1, 2}), f32({}), i64({3})}) ==
         "shape-mismatch: pad_width must have shape (2, 2), found (3)");
   CHECK(type_of("nn.pad", {}, {f32({n}), f32({}), i64({1, 2})}) == "Tensor[(?), float32]");

@@ -149,6 +149,9 @@ TEST_CASE("nn.pad with each mode, negative widths and errors") {
   check_values(padded("wrap", 1, 4), {8}, {3, 1, 2, 3, 1, 2, 3, 1});
   check_values(padded("constant", -1, 1), {3}, {2, 3, 0});
   check_values(padded("edge", -1, -1), {1}, {2});
+  check_values(padded("wrap", -1, 2), {4}, {2, 3, 2, 3});
+  check_values(padded("wrap", 2, -1), {4}, {1, 2, 1, 2});
+  check_values(padded("symmetric", 3, -1), {5}, {2, 2, 1, 1, 2});
   check_values(
       apply("nn.pad", {{"pad_width", AttrList{list({0, 1}), list({1, 0})}}}, {floats({1, 1}, {5}), floats({}, {9})}),
       {2, 2}, {9, 5, 9, 9});
@@ -163,6 +166,8 @@ TEST_CASE("nn.pad with each mode, negative widths and errors") {
             .starts_with("bad-attribute: pad_mode"));
   CHECK(error_of("nn.pad", {{"pad_width", AttrList{list({1, 1})}}, {"pad_mode", "edge"}}, {f32({0}), f32({})})
             .starts_with("shape-mismatch: axis 0 is empty"));
+  CHECK(error_of("nn.pad", {{"pad_width", AttrList{list({-3, 1})}}, {"pad_mode", "edge"}}, {f32({3}), f32({})})
+            .starts_with("shape-mismatch: axis 0 is cropped to nothing"));
 }
 
 TEST_CASE("take gathers along an axis with each out-of-range mode") {
