@@ -291,10 +291,11 @@ Lowerer::Operand Lowerer::define_sizes(const Binding& b, const relay::DefineSize
                                        Region& region) {
   const Operand sizes = operand(x.value, env, b.location);
   for (size_t k = 0; k < x.symbols.size(); ++k) {
-    const Dim bound = in_program({x.most[k]})[0];
+    Dim bound = in_program({x.most[k]})[0];
     const bool is_before_run = &region == &program_.body;  // not in an arm or a loop
     const tensor::Expr expression = sizes.elements ? sizes.elements->elements[k] : tensor::Expr();
     if (expression && is_before_run && add_input_size(x.symbols[k], expression, bound)) continue;
+    if (bound == relay::unknown_dim() && expression) bound = largest_value(expression, state_.known).value_or(bound);
     if (bound == relay::unknown_dim()) {
       diagnostics_.error(DiagnosticId::dynamic_shape, b.location,
                          fmt::format("the dimension '{}' of '{}' depends on data, and nothing bounds it",

@@ -1,8 +1,13 @@
 // Scalars of the program, and what is known of them from the conditions of the loops around a step and from the
 // requirements before it.
+#include <fmt/format.h>
+
 #include <algorithm>
 
+#include "lower/largest_size.h"
 #include "lower/lowerer.h"
+#include "lower/walk.h"
+#include "tensor/dim_of.h"
 #include "tensor/passes/expand_math.h"
 #include "tensor/passes/expand_rounding.h"
 #include "tensor/visit.h"
@@ -44,6 +49,38 @@ void Lowerer::assume(const tensor::Expr& condition) {
 
 tensor::Expr Lowerer::with_definitions(const tensor::Expr& e) const {
   return tensor::substitute(tensor::substitute(e, definitions_), definitions_);
+}
+
+std::optional<Dim> Lowerer::largest_value(const tensor::Expr& e, std::span<const tensor::Expr> conditions) const {
+  std::vector<Symbol> sizes = entry_symbols(program_);
+  for (const DataSize& d : program_.data_sizes) sizes.push_back(d.symbol);
+  SymbolBounds largest;  // of scalars that are at least 0
+  const auto value =
+      tensor::dim_of(tensor::simplify(with_definitions(e), ranges_), [&](const tensor::Var& v) -> std::optional<Dim> {
+        if (const auto size = as_dim(v, sizes)) return size;
+        const auto range = ranges_.find(v);
+        if (range == ranges_.end() || range->second.low < 0) return std::nullopt;
+        std::optional<Dim> limit = limit_of(v, conditions);
+        if (!limit && range->second.high <= tensor::max_elements) limit = range->second.high;
+        if (!limit) return std::nullopt;
+        const Symbol scalar{fmt::format("{} {}", v->name, largest.size())};  // no size has a name with a space
+        largest.emplace(scalar.name, *limit);
+        return Dim::symbol(scalar);
+      });
+  if (!value) return std::nullopt;
+  const Dim most = largest_dim(*value, largest);
+  return most.is_overflow() ? std::nullopt : std::optional(most);
+}
+
+// A loop may compare its counter with that of the loop around it, whose condition precedes its own.
+std::optional<Dim> Lowerer::limit_of(const tensor::Var& scalar, std::span<const tensor::Expr> conditions) const {
+  for (size_t k = conditions.size(); k-- > 0;) {
+    const auto* x = tensor::as<tensor::Binary>(conditions[k]);
+    const auto* ref = x && x->op == tensor::BinaryOp::lt ? tensor::as<tensor::VarRef>(x->a) : nullptr;
+    if (!ref || ref->var != scalar) continue;
+    if (const auto limit = largest_value(x->b, conditions.first(k))) return *limit - Dim(1);
+  }
+  return std::nullopt;
 }
 
 // An expression is at least 0 by its range, or because it is at least as large as an expression that a known condition

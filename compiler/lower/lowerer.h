@@ -110,6 +110,10 @@ class Lowerer {
   Operand lower_block(const relay::Block&, Environment, Region&, const SourceLocation&);
   Operand lower_binding(const relay::Binding&, const Environment&, Region&);
   Operand match_cast(const relay::Binding&, const relay::MatchCast&, const Environment&, Region&);
+  // An upper bound of an integer over the sizes of the program, by known conditions such as those of the loops around
+  // the current step: i + 1 is at most n for i < n. Empty if none is known.
+  std::optional<Dim> largest_value(const tensor::Expr&, std::span<const tensor::Expr> conditions) const;
+  std::optional<Dim> limit_of(const tensor::Var&, std::span<const tensor::Expr> conditions) const;
   // Adds a data-dependent size, at most `most`, for a symbol of the current function. The program has a symbol of its
   // own for each time that the function is inlined.
   tensor::Var add_data_size(const Symbol&, const Dim& most);

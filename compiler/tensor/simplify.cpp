@@ -30,6 +30,14 @@ std::optional<bool> decide(BinaryOp op, Range d) {
   }
 }
 
+// Whether the condition compares the two integers, in any order.
+bool is_equality_of(const Expr& condition, BinaryOp op, const Expr& a, const Expr& b) {
+  const Binary* x = as<Binary>(condition);
+  if (!x || x->op != op || !is_integer(x->a.type()) || x->a.type() != a.type()) return false;
+  return (structurally_equal(x->a, a) && structurally_equal(x->b, b)) ||
+         (structurally_equal(x->a, b) && structurally_equal(x->b, a));
+}
+
 bool is_sum(const Expr& e) {
   const Binary* x = as<Binary>(e);
   return x && e.type() == dtype::i64 && (x->op == BinaryOp::add || x->op == BinaryOp::sub);
@@ -293,7 +301,8 @@ Expr Simplifier::select_of(const Select& x) {
     return r;
   };
   Expr a = arm(x.a, true), b = arm(x.b, false);
-  return structurally_equal(a, b) ? a : select(c, a, b);
+  if (structurally_equal(a, b) || is_equality_of(c, BinaryOp::eq, a, b)) return b;  // e == 1 ? 1 : e
+  return is_equality_of(c, BinaryOp::ne, a, b) ? a : select(c, a, b);
 }
 
 Expr Simplifier::load_of(const Load& x) {

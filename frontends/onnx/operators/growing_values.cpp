@@ -26,6 +26,7 @@ std::optional<Dim> GrowingValues::most_iterations() {
   if (iterations_) return iterations_;
   if ((iterations_ = count())) return all_iterations_ = iterations_;
   if (parts_.limit) return iterations_ = Dim(*parts_.limit);
+  if (by_condition_) return by_condition_;
   if (!parts_.count || builder_.known(*parts_.count)) return std::nullopt;
   const Value trips = n_.call("maximum", {*parts_.count, integer_scalar(0)});
   return iterations_ = all_iterations_ = defined(trips, relay::unknown_dim(), parts_.counter);
@@ -37,7 +38,7 @@ std::optional<Dim> GrowingValues::derived_size(const Change& change, const Dim& 
   const Dim increment = change.step ? *change.step : change.growth->increment;
   const Dim least = change.step ? first : max(first, change.growth->least);
   if (provably_le(increment, 0)) return least;
-  const bool needs_definition = !iterations_ && !count() && !parts_.limit;
+  const bool needs_definition = !iterations_ && !count() && !parts_.limit && !by_condition_;
   if (needs_definition && n_.bound_of(parts_.inputs[change.value])) return std::nullopt;
   const std::optional<Dim> iterations = most_iterations();
   return iterations ? std::optional(max(least, least + *iterations * increment)) : std::nullopt;

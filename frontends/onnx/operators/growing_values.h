@@ -56,6 +56,9 @@ class GrowingValues {
   // The carried values at the beginning of an iteration, from the values of the emitted loop. Emitted into the
   // iteration.
   Values of_iteration(const Values& carried);
+  // The largest number of iterations that the condition allows, if it is known. It bounds values in the next emission.
+  void limit_iterations(const std::optional<Dim>& most) { by_condition_ = most; }
+  const Values& initial() const { return parts_.initial; }
   // The values of the emitted loop after an iteration that computes `next` from the values `before`; `next` receives
   // its final sizes. Emitted into the iteration. Empty after an error. Also empty if a value changes its size in a way
   // that was not known before: then must_repeat() is true, and the loop must be emitted again, from before_loop() on.
@@ -115,6 +118,7 @@ class GrowingValues {
   std::vector<Change> changes_;
   Values buffers_;  // the carried values at the beginning of the current iteration
   std::vector<Length> lengths_;
+  std::optional<Dim> by_condition_;    // the largest number of iterations that the condition allows, once it is known
   std::optional<Dim> iterations_;      // the largest number of iterations, once it is known
   std::optional<Dim> all_iterations_;  // their number if no condition ends the loop, once it is known
   int first_symbol_ = 0;               // of an iteration

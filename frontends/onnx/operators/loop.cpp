@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "frontends/onnx/operators/growing_values.h"
+#include "frontends/onnx/operators/iteration_bound.h"
 #include "frontends/onnx/operators/loop_function.h"
 #include "frontends/onnx/operators/subgraphs.h"
 #include "frontends/onnx/operators/table.h"
@@ -125,6 +126,7 @@ class LoopNode {
   }
 
   std::optional<Iteration> iteration(GrowingValues& values, const Value& counter, const Values& carried) {
+    const int first_symbol = n_.context().builder.next_symbol();
     const Values before = values.of_iteration(carried);
     // An iteration takes place only if the condition is true.
     Value condition = Value::of(Constant::of<uint8_t>(dtype::boolean, {}, {1}));
@@ -144,6 +146,9 @@ class LoopNode {
     Values next;
     for (int k = 0; k < carried_count(); ++k)
       if (!unchanged_[static_cast<size_t>(k)]) next.push_back(results->at(static_cast<size_t>(1 + k)));
+    it.most =
+        most_iterations(n_.context().builder, {counter, carried, values.initial(), next, first_symbol}, *it.again);
+    values.limit_iterations(it.most);
     auto after = values.after_iteration(before, next);
     if (!after) return std::nullopt;
     it.carried = std::move(*after);

@@ -56,6 +56,7 @@ class LoopFunction {
 
   void find_end(Iteration& iteration) {
     at_most_once_ = is_known(iteration.again, false);
+    most_ = iteration.most;
     if (iteration.again && !iteration.again->constant()) again_ = parameter("again", {{}, dtype::boolean});
     n_.check(parts_.count || again_ || at_most_once_ || is_known(parts_.first, false), DiagnosticId::malformed_model,
              "the loop never ends: it has no trip count, and its condition stays true",
@@ -102,6 +103,10 @@ class LoopFunction {
     }
     if (returns_count_ && parts_.count && !trips && !parts_.limit)
       if (auto of_input = builder_.size_of_input(*parts_.count, bounded_name(), n_.location())) return of_input;
+    if (returns_count_ && most_) {
+      limit_iterations(*most_);
+      return most_;
+    }
     const bool is_bounded = at_most_once_ || parts_.limit || (parts_.count && is_limit);
     if (returns_count_ || !is_bounded) return std::nullopt;
     if (const std::optional<Dim> of_input = length_of_input()) return of_input;
@@ -281,6 +286,7 @@ class LoopFunction {
   bool returns_count_ = false;          // whether the number of iterations is the last result of the function
   int first_symbol_ = 0;                // of the iteration
   std::optional<Dim> length_of_count_;  // of the scan outputs: a symbol for the trip count
+  std::optional<Dim> most_;             // the largest number of iterations that the condition allows, if it is known
   bool at_most_once_ = false;           // whether the condition is false after an iteration
 };
 

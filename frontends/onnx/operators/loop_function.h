@@ -37,6 +37,7 @@ struct Iteration {
   std::optional<Value> again;  // a bool of rank 0: whether another iteration may follow; empty: true
   Values carried;              // the carried values after the iteration, of the types that they had before
   std::vector<ScanOutput> scanned;
+  std::optional<Dim> most = {};  // the largest number of iterations that `again` allows, if it is known
 };
 
 // The largest number of iterations that the user expects. A run with more ends with the status capacity_exceeded.

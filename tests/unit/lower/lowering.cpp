@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
+#include <map>
 
 #include "lower/check_plan.h"
 #include "lower/evaluate.h"
@@ -27,12 +28,18 @@ relay::Module after_passes(relay::Module module, const std::vector<std::string>&
 
 namespace {
 
-// Float32 numbers that differ from element to element; true for bool inputs, 3 for int64.
+// Float32 numbers that differ from element to element; true for bool inputs, 3 for int64. All symbols are 4.
 Constant example(const relay::Type& type) {
   const auto* t = relay::as<relay::TensorType>(type);
   REQUIRE(t);
-  std::vector<int64_t> shape = static_shape(t->shape);
-  int64_t count = product(t->shape).value();
+  std::vector<int64_t> shape;
+  int64_t count = 1;
+  for (const Dim& d : t->shape) {
+    std::map<std::string, int64_t> sizes;
+    for (const Symbol& s : d.symbols()) sizes.emplace(s.name, 4);
+    shape.push_back(d.evaluate(sizes).value());
+    count *= shape.back();
+  }
   if (t->dtype == dtype::boolean)
     return Constant::of<uint8_t>(dtype::boolean, shape, std::vector<uint8_t>(static_cast<size_t>(count), 1));
   if (t->dtype == dtype::i64)

@@ -23,7 +23,7 @@ size_t count_of(const Program& program) {
   return count;
 }
 
-// The lowered program, after its results were compared. Inputs are of type float32, bool or int64.
+// The lowered program, after its results were compared. Inputs are of type float32, bool or int64, symbolic sizes are 4.
 Program lowered(const std::string& text);
 
 }  // namespace dlcc::lower

@@ -86,6 +86,10 @@ TEST_CASE("the condition of a select narrows ranges in its arms") {
   Expr c = Expr(v.o) * 16 + v.i < Expr(24);
   CHECK(print(simplify(select(c, select(Expr(v.o) * 16 + v.i < Expr(30), v.o, v.i), v.u), v.ranges)) ==
         "16 * o + i < 24 ? o : u");
+  const Expr one(1);
+  CHECK(print(simplify(select(equal(Expr(v.o), one), one, v.o), v.ranges)) == "o");
+  CHECK(print(simplify(select(binary(BinaryOp::ne, v.o, one), v.o, one), v.ranges)) == "o");
+  CHECK(print(simplify(select(equal(Expr(v.o), one), Expr(2), v.o), v.ranges)) == "o == 1 ? 2 : o");
 }
 
 TEST_CASE("predicated loads lose their predicate in range and become the alternative out of range") {
