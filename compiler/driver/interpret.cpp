@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iostream>
 
+#include "driver/run_inputs.h"
 #include "frontends/frontend.h"
 #include "pipeline/run.h"
 #include "pipeline/tensor_files.h"
@@ -48,23 +49,42 @@ std::optional<Value> value_of(const std::string& text, const Module& model, cons
 
 bool is_file(const std::string& text) { return text.ends_with(".npy") || text.ends_with(".pb"); }
 
+// The tensor of a file as the value of a parameter.
+std::optional<Value> value_of(const Constant& tensor, const std::string& file, const Var& param,
+                              Diagnostics& diagnostics) {
+  const TensorType* type = as<TensorType>(param->type);
+  ActualSizes sizes;
+  if (type && type->dtype == tensor.dtype() && sizes.match(*type, tensor.shape())) return tensor_value(tensor);
+  diagnostics.error(DiagnosticId::bad_data, {.file = file},
+                    fmt::format("%{} is {}, the file has {}", param->name, str(param->type),
+                                str(tensor_type(tensor.shape(), tensor.dtype()))));
+  return std::nullopt;
+}
+
 std::optional<Value> read_value(const std::string& text, const Module& model, const Var& param, Arguments& arguments,
                                 Diagnostics& diagnostics) {
   if (!is_file(text)) return value_of(text, model, param->type, arguments, param->name, diagnostics);
-  auto tensor = read_tensor(text, diagnostics);
-  if (!tensor) return std::nullopt;
-  const TensorType* type = as<TensorType>(param->type);
-  ActualSizes sizes;
-  if (type && type->dtype == tensor->dtype() && sizes.match(*type, tensor->shape())) return tensor_value(*tensor);
-  diagnostics.error(DiagnosticId::bad_data, {.file = text},
-                    fmt::format("%{} is {}, the file has {}", param->name, str(param->type),
-                                str(tensor_type(tensor->shape(), tensor->dtype()))));
-  return std::nullopt;
+  const auto tensor = read_tensor(text, diagnostics);
+  return tensor ? value_of(*tensor, text, param, diagnostics) : std::nullopt;
+}
+
+// All arguments from an archive of arrays with the names of the parameters.
+std::optional<Arguments> arguments_of_archive(const std::string& file, const std::vector<Var>& params,
+                                              Diagnostics& diagnostics) {
+  std::vector<emit::TensorInterface> names;
+  for (const Var& p : params) names.push_back({.name = p->name, .identifier = p->name});
+  const auto tensors = read_archive(file, names, "input", diagnostics);
+  Arguments arguments;
+  for (size_t k = 0; tensors && k < params.size(); ++k)
+    if (auto value = value_of((*tensors)[k], file, params[k], diagnostics))
+      arguments.values.push_back(std::move(*value));
+  return diagnostics.has_errors() ? std::nullopt : std::optional(std::move(arguments));
 }
 
 std::optional<Arguments> read_arguments(const std::vector<std::string>& inputs, const Module& model,
                                         Diagnostics& diagnostics) {
   const std::vector<Var>& params = model.functions.at("main").params;
+  if (inputs.size() == 1 && is_archive(inputs[0])) return arguments_of_archive(inputs[0], params, diagnostics);
   std::vector<std::optional<std::string>> texts(params.size());
   for (size_t k = 0; k < inputs.size(); ++k) {
     const size_t equals = inputs[k].find('=');

@@ -97,7 +97,7 @@ int run_command(CommandLine& line) {
             append_output(outputs)});
   line.add({"--interpret", "",
             "Interpret the Relay module, which may use the whole language, and print the value of @main. --input takes "
-            "a file or [NAME=]EXPRESSION in Relay",
+            "a file or [NAME=]EXPRESSION in Relay, or FILE.npz",
             store_true(interpret)});
   line.after_values(
       [&] { return interpret && !outputs.empty() ? Problem{"--interpret excludes --output"} : Problem{}; });

@@ -241,7 +241,10 @@ grep -q '"passed": 1' out.txt && grep -q '"largest_error": ' out.txt || fail "ve
 expect_status 0 run "$model" --input "$data/input_0.pb" --output all.npz
 expect_status 1 run "$model" --input all.npz
 grep -q "there is no array for input 'image'" err.txt && grep -q 'the archive has: probabilities' err.txt || fail "run with a wrong archive"
-rm all.npz
+echo 'def @main(%probabilities: Tensor[(n, m), float32]) { shape_of(%probabilities) }' > all.rly
+expect_status 0 run --interpret all.rly --input all.npz
+grep -qF 'Tensor[(2), int32]{1, 10}' out.txt || fail "interpreting an archive: $(cat out.txt)"
+rm all.npz all.rly
 expect_status 1 run "$model" --input "$data/input_0.pb" --output nowhere=x.npy
 grep -q 'outputs: probabilities' err.txt && [ ! -e x.npy ] || fail "run does not list the outputs"
 expect_status 1 run "$model" --input "$data/input_0.pb" --output x.npy --output probabilities=missing/x.npy
