@@ -183,6 +183,14 @@ bool BlockBuilder::is_new_symbol(const Dim& d, int first) const {
   return false;
 }
 
+const relay::Call* BlockBuilder::call_of(const relay::Atom& atom) const {
+  const auto* var = std::get_if<relay::Var>(&atom);
+  const std::vector<relay::Binding>& bindings = current().bindings;
+  const auto found = std::ranges::find_if(bindings, [&](const relay::Binding& b) { return var && b.var == *var; });
+  const auto* call = found == bindings.end() ? nullptr : std::get_if<relay::Call>(&found->op);
+  return call && std::holds_alternative<relay::OperatorRef>(call->callee) ? call : nullptr;
+}
+
 bool BlockBuilder::has_new_symbol(const Dim& d, int first) const {
   const std::vector<Symbol> symbols = d.symbols();
   for (int k = first; k < next_symbol_; ++k)

@@ -50,6 +50,8 @@ class BlockBuilder {
   const relay::Block& current() const { return open_.back(); }  // the bindings since the last open()
   // Takes the current block away, so that bindings are added to the block around it, until it is put back.
   relay::Block suspend();
+  // The call of an operator in the current block that computes the value; null for other values.
+  const relay::Call* call_of(const relay::Atom&) const;
   void resume(relay::Block);
 
   relay::Var parameter(const std::string& name, const relay::TensorType&);

@@ -23,7 +23,7 @@ class ConditionBound {
   // The number of iterations, from the first on, after which the condition is `expected`, if it is so after no later
   // ones.
   std::optional<Dim> count(const relay::Atom& condition, bool expected) {
-    const relay::Call* call = call_of(condition);
+    const relay::Call* call = builder_.call_of(condition);
     if (!call) return std::nullopt;
     const std::string& name = std::get<relay::OperatorRef>(call->callee).op->name;
     if (is_view(name)) return count(call->args[0], expected);
@@ -63,7 +63,7 @@ class ConditionBound {
         if (*var == std::get<relay::Var>(loop_.carried[k].atom)) return carried(k);
     }
     if (const auto size = size_before_loop(atom)) return Counter{*size};
-    const relay::Call* call = call_of(atom);
+    const relay::Call* call = builder_.call_of(atom);
     if (!call) return std::nullopt;
     const std::string& name = std::get<relay::OperatorRef>(call->callee).op->name;
     if (is_view(name)) return value(call->args[0]);
@@ -89,7 +89,7 @@ class ConditionBound {
   std::optional<int64_t> increment(const relay::Atom& next, const relay::Atom& carried) {
     const auto* var = std::get_if<relay::Var>(&next);
     if (var && *var == std::get<relay::Var>(carried)) return 0;
-    const relay::Call* call = call_of(next);
+    const relay::Call* call = builder_.call_of(next);
     if (!call) return std::nullopt;
     const std::string& name = std::get<relay::OperatorRef>(call->callee).op->name;
     if (is_view(name)) return increment(call->args[0], carried);
@@ -110,17 +110,6 @@ class ConditionBound {
     const relay::KnownValue known = builder_.known({atom, {}});
     if (!known || known->elements.size() != 1 || !known->elements[0]) return std::nullopt;
     return builder_.has_new_symbol(*known->elements[0], loop_.first_symbol) ? std::nullopt : known->elements[0];
-  }
-
-  // The call of an operator that computes the value in the iteration; null for other values.
-  const relay::Call* call_of(const relay::Atom& atom) const {
-    const auto* var = std::get_if<relay::Var>(&atom);
-    for (const relay::Binding& b : builder_.current().bindings) {
-      if (!var || b.var != *var) continue;
-      const auto* call = std::get_if<relay::Call>(&b.op);
-      return call && std::holds_alternative<relay::OperatorRef>(call->callee) ? call : nullptr;
-    }
-    return nullptr;
   }
 
   // Whether the operator returns its first operand, if that is one integer or bool. Of integers that do not fit another

@@ -1,5 +1,6 @@
 // Operators that store elements at computed positions: Scatter*, TensorScatter, MaxUnpool.
 #include "frontends/onnx/operators/lists.h"
+#include "frontends/onnx/operators/loop_function.h"
 #include "frontends/onnx/operators/table.h"
 
 namespace dlcc::frontends::onnx {
@@ -31,10 +32,43 @@ Values convert_scatter(Node& n) {
   return {n.call("scatter_elements", n.all_inputs(), {{"axis", n.integer("axis", 0)}})};
 }
 
+// Whether the node replaces one slice of the first axis.
+bool replaces_one_slice(Node& n) {
+  const Shape &data = n.in(0).type.shape, &indices = n.in(1).type.shape;
+  if (data.empty() || !(product(indices) == Dim(1)) || n.text("reduction", "none") != "none") return false;
+  Shape updates(indices.begin(), indices.end() - 1);
+  updates.insert(updates.end(), data.begin() + 1, data.end());
+  return n.in(2).type.shape == updates && n.in(1).type.dtype == dtype::i64;
+}
+
+// The integer in a tensor of one element: the scalar from which the tensor was made, if there is one.
+Value only_element(Node& n, const Value& tensor) {
+  const relay::Atom* source = &tensor.atom;
+  while (const relay::Call* call = n.context().builder.call_of(*source)) {
+    const std::string& name = std::get<relay::OperatorRef>(call->callee).op->name;
+    if (name != "expand_dims" && name != "reshape" && name != "squeeze") break;
+    source = &call->args[0];
+  }
+  const auto* var = std::get_if<relay::Var>(source);
+  const auto* type = var ? relay::as<relay::TensorType>((*var)->type) : nullptr;
+  return type && type->shape.empty() ? Value{*var, *type} : n.reshape(tensor, {});
+}
+
+// Loops store the rows of a list in this way, which they do in place.
+Value replace_slice(Node& n) {
+  const Value& data = n.in(0);
+  const Value index = only_element(n, n.in(1)), zero = n.scalar(dtype::i64, 0);
+  const Value from_end = n.call("add", {index, size_of_axis(n, data, 0)});
+  const Value at = n.call("where", {n.call("less", {index, zero}), from_end, index});
+  const Shape slice(data.type.shape.begin() + 1, data.type.shape.end());
+  return n.call("dynamic_update_slice", {data, n.reshape(n.in(2), slice), at});
+}
+
 // The standard has the components of a position along the last axis, the operator along the first.
 Values convert_scatter_nd(Node& n) {
   Value indices = n.in(1);
   if (!n.check(indices.rank() > 0, DiagnosticId::shape_mismatch, "indices must have an axis")) return {};
+  if (replaces_one_slice(n)) return {replace_slice(n)};
   std::vector<int64_t> axes = {indices.rank() - 1};
   for (int64_t k = 0; k + 1 < indices.rank(); ++k) axes.push_back(k);
   if (axes.size() > 1) indices = n.call("transpose", {indices}, {{"axes", axes}});
