@@ -52,8 +52,18 @@ class UnrolledLoop {
         fmt::format(
             "{} is known only when the program runs, and decides the lengths of the sequences that the loop carries",
             what),
-        "make it a constant; for an input of the model: --input NAME=value:3");
+        help_for(elements ? elements->elements[0] : std::nullopt));
     return std::nullopt;
+  }
+
+  // How the user can make a number known, which may be an expression of sizes.
+  std::string help_for(const std::optional<Dim>& size) const {
+    std::vector<std::string> options;
+    for (const Symbol& s : size ? size->symbols() : std::vector<Symbol>())
+      for (const InputDim& d : n_.context().builder.dims())
+        if (d.symbol == s) options.push_back(fmt::format("--dim {}=N", d.name));
+    if (!options.empty()) return fmt::format("it depends on a size: {}", fmt::join(options, " "));
+    return "make it a constant; for an input of the model: --input NAME=value:3";
   }
 
   // Imports an iteration; returns whether another one follows.

@@ -119,6 +119,9 @@ TEST_CASE("a loop that carries a sequence is unrolled") {
   };
   CHECK(evaluated(graph_bytes(loop(scalar("m", 3))), {x}) == "(6): 1 2 2 3 3 4\n(3): 0 1 2");
   CHECK(says(loop(value("input", "m", i64, {})), "the trip count M is known only when the program runs"));
+  CHECK(says(loop(value("input", "m", i64, {})), "for an input of the model: --input NAME=value:3"));
+  const std::string of_size = value("input", "rows", f32, {"k"}) + node("Shape", {"rows"}, {"m"});
+  CHECK(says(loop(of_size), "help: it depends on a size: --dim k=N"));
   CHECK(evaluated(graph_bytes(loop(value("input", "m", i64, {}))), {x}, with_form("m", "3")) ==
         "(6): 1 2 2 3 3 4\n(3): 0 1 2");
   CHECK(says(loop(scalar("m", 0)), "the loop has no iteration"));
