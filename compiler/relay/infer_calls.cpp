@@ -236,8 +236,13 @@ Type Inference::call_function(const Type& callee, Call& call, Callee kind, const
   learn_sizes(call, f, location, sizes);
   if (kind == Callee::tensors)  // a symbol that is no parameter's dimension is the module's
     for (const auto& [name, s] : symbols) sizes.emplace(name, Dim::symbol(s));
-  for (size_t i = 0; i < call.args.size(); ++i)
-    if (!pass_argument(call.args[i], f.params[i], static_cast<int>(i), sizes, call, location)) return unifier_.fresh();
+  // A function of any size comes last: the other arguments tell for which sizes a generic function uses it.
+  std::vector<bool> is_last;
+  for (const Atom& arg : call.args) is_last.push_back(is_function(arg) && has_symbols(type_of(arg, location)));
+  for (const bool last : {false, true})
+    for (size_t i = 0; i < call.args.size(); ++i)
+      if (is_last[i] == last && !pass_argument(call.args[i], f.params[i], static_cast<int>(i), sizes, call, location))
+        return unifier_.fresh();
   bool is_instance = false;
   for (Instance* instance : calling_) {
     if (!names_same(instance->name, call.callee)) continue;

@@ -4,6 +4,7 @@
 #include "relay/call_graph.h"
 #include "relay/inference.h"
 #include "relay/type_arguments.h"
+#include "relay/types_in.h"
 
 namespace dlcc::relay {
 
@@ -130,6 +131,7 @@ Type Inference::infer(Binding& binding, MakeFunction& op) {
   const int outer_scope = scope_;
   if (may_be_template) scope_ = scopes_.open(scope_);
   std::set<std::string> visible = symbols_;
+  const int first_symbol = next_symbol_;
   declare(function, true);
   std::vector<Type> params;
   for (const Var& p : function.params) {
@@ -141,6 +143,7 @@ Type Inference::infer(Binding& binding, MakeFunction& op) {
   if (function.type_params.empty()) functions_.insert(binding.var->id);
   infer_body(function, binding.location);
   type = function_type(as<FunctionType>(type)->params, function.result_type, function.type_params);
+  own_new_sizes(function, first_symbol);
   for (const Var& p : function.params)
     for_each_symbol(unifier_.shallow(p->type), [&](const Symbol& s) { visible.insert(s.name); });
   for_each_symbol(unifier_.shallow(function.result_type), [&](const Symbol& s) {
@@ -150,6 +153,49 @@ Type Inference::infer(Binding& binding, MakeFunction& op) {
   if (may_be_template && has_holes(function) && diagnostics_.error_count() == errors)
     add_template(binding.var, std::move(text), scope, kinds_.contains(&function));
   return type;
+}
+
+// The variables that a function uses and does not bind.
+static std::vector<Var> captured_variables(const Function& function) {
+  std::set<int> bound;
+  std::vector<Var> used;
+  auto use = [&](const Atom& a) {
+    if (const Var* var = std::get_if<Var>(&a)) used.push_back(*var);
+  };
+  std::function<void(const Block&)> visit = [&](const Block& block) {
+    for (const Binding& b : block.bindings) {
+      bound.insert(b.var->id);
+      for_each_atom(b.op, use);
+      if (const Match* match = std::get_if<Match>(&b.op))
+        for (const Clause& c : match->clauses) for_each_variable(c.pattern, [&](const Var& v) { bound.insert(v->id); });
+      if (const MakeFunction* made = std::get_if<MakeFunction>(&b.op))
+        for (const Var& p : made->function->params) bound.insert(p->id);
+      for_each_block(b.op, visit);
+    }
+    use(block.result);
+  };
+  for (const Var& p : function.params) bound.insert(p->id);
+  visit(function.body);
+  std::erase_if(used, [&](const Var& v) { return bound.contains(v->id); });
+  return used;
+}
+
+// Sizes of parameters without types are the function's own, as if they were written: in fn (%x) { @twice(%x) }, %x has
+// any size. But a size that a captured variable has, or may turn out to have, is that of the place of the function.
+void Inference::own_new_sizes(const Function& function, int first_symbol) {
+  std::set<std::string> sizes;
+  for (const Var& p : function.params)
+    if (const Type type = unifier_.resolve(p->type); type && !as<FunctionType>(type))
+      for_each_symbol(type, [&](const Symbol& s) {
+        if (number_of(s) >= first_symbol && !closure_symbols_.contains(s.name)) sizes.insert(s.name);
+      });
+  if (sizes.empty()) return;
+  for (const Var& v : captured_variables(function)) {
+    const Type type = v->type ? unifier_.resolve(v->type) : nullptr;
+    if (!type || is_incomplete(type)) return;
+    for_each_symbol(type, [&](const Symbol& s) { sizes.erase(s.name); });
+  }
+  closure_symbols_.merge(sizes);
 }
 
 void Inference::infer_body(Function& function, const SourceLocation& location) {

@@ -29,6 +29,7 @@ class Inference {
   void declare(Function&, bool local);  // puts holes into the signature, so that calls can be inferred
   void infer_function(Function&);
   void infer_body(Function&, const SourceLocation&);                             // of a local function
+  void own_new_sizes(const Function&, int first_symbol);                         // of a local function
   void check_size(const Type&, const SourceLocation&, const std::string& what);  // whether it fits 63 bits
   Type refine(const Type& declared, const Type& found) const;
   void finish(Function&);  // replaces filled holes; open ones are errors
