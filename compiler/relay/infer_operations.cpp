@@ -72,8 +72,8 @@ Type Inference::infer(Binding& binding, Project& op) {
         else if (index < 0 || index >= static_cast<int>(fields->fields.size()))
           fail(DiagnosticId::type_mismatch, location,
                fmt::format("projection .{} of a tuple of {}", index, fields->fields.size()), {text(t)});
-        else
-          unifier_.unify(fields->fields[index], result);
+        else if (!unifier_.unify(fields->fields[index], result))
+          mismatch(location, fmt::format("projection .{}", index), result, fields->fields[index]);
         return 0;
       },
       binding.location, fmt::format("projection .{}", op.index));
