@@ -51,7 +51,7 @@ Type Inference::infer(Binding& binding, CallTensor& call) {
 
 Type Inference::infer(Binding& binding, MakeTuple& op) {
   std::vector<Type> fields;
-  for (const Atom& a : op.fields) fields.push_back(type_of(a, binding.location));
+  for (const Atom& a : op.fields) fields.push_back(type_of_operand(a, binding.location));
   return tuple_type(std::move(fields));
 }
 
@@ -133,6 +133,7 @@ Type Inference::infer(Binding& binding, MakeFunction& op) {
   std::set<std::string> visible = symbols_;
   const int first_symbol = next_symbol_;
   declare(function, true);
+  own_sizes_of_values(function);
   std::vector<Type> params;
   for (const Var& p : function.params) {
     params.push_back(p->type);
@@ -147,7 +148,7 @@ Type Inference::infer(Binding& binding, MakeFunction& op) {
   for (const Var& p : function.params)
     for_each_symbol(unifier_.shallow(p->type), [&](const Symbol& s) { visible.insert(s.name); });
   for_each_symbol(unifier_.shallow(function.result_type), [&](const Symbol& s) {
-    if (!visible.contains(s.name)) result_symbols_[binding.var->id].insert(s.name);
+    if (!visible.contains(s.name) && !value_symbols_.contains(s.name)) result_symbols_[binding.var->id].insert(s.name);
   });
   const int scope = std::exchange(scope_, outer_scope);
   if (may_be_template && has_holes(function) && diagnostics_.error_count() == errors)
@@ -199,6 +200,11 @@ void Inference::own_new_sizes(const Function& function, int first_symbol) {
 }
 
 void Inference::infer_body(Function& function, const SourceLocation& location) {
+  const std::set<std::string> fixed_symbols = fixed_symbols_;
+  for (const Var& p : function.params)
+    for_each_symbol(unifier_.shallow(p->type), [&](const Symbol& s) {
+      if (!value_symbols_.contains(s.name)) fixed_symbols_.insert(s.name);
+    });
   Type found = infer_block(function.body);
   std::vector<Binding>* outer = std::exchange(out_, &function.body.bindings);
   if (!coerce(function.body.result, found, function.result_type, location))
@@ -206,6 +212,7 @@ void Inference::infer_body(Function& function, const SourceLocation& location) {
   else
     function.result_type = refine(function.result_type, found);
   out_ = outer;
+  fixed_symbols_ = fixed_symbols;
   if (auto kinds = kinds_.find(&function); kinds != kinds_.end()) check_kinds(kinds->second, location);
 }
 
@@ -355,6 +362,8 @@ Type Inference::join(const Branch& a, const Branch& b, const SourceLocation& loc
       fields.push_back(join({p->fields[i], a.location}, {q->fields[i], b.location}, location, what, in_result));
     return tuple_type(std::move(fields));
   }
+  if (as<FunctionType>(left) && as<FunctionType>(right))  // functions of any size have the same names for it
+    right = with_sizes_of(right, left, [&](const std::string& s) { return is_size_of_value(s); });
   const FunctionType *f = as<FunctionType>(left), *g = as<FunctionType>(right);
   auto same = [&](const Type& param, const Type& other) { return unifier_.unify(param, other); };
   if (f && g && f->type_params.empty() && g->type_params.empty() && std::ranges::equal(f->params, g->params, same))

@@ -33,8 +33,9 @@ Atom CallInliner::copy_body(const Function& callee, const std::set<std::string>*
   if (visible) {
     std::vector<DimPair> pairs = dim_pairs(module_, callee, call.args);
     add_dim_pairs(callee.result_type, b.var->type, pairs);
-    const std::map<std::string, Dim> sizes = sizes_of(pairs, *visible, body);
+    std::map<std::string, Dim> sizes = sizes_of(pairs, *visible, body);
     substitute_sizes(body, sizes);
+    for (const std::string& name : sizes_of_function_values(callee)) sizes.erase(name);
     if (auto distances = distances_from_lower_bounds(callee, sizes); !distances.empty())
       out.push_back({module_.fresh("sizes", tuple_type({})), RequireSizes{std::move(distances)}, b.location});
   }

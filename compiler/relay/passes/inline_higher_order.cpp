@@ -280,6 +280,7 @@ class HigherOrderInliner {
     std::vector<DimPair> pairs;
     std::map<int, Atom> renamed = {{callee->id, copy}};
     for (size_t k : recursive.functions) add_dim_pairs(f.params[k]->type, type_of(module_, call.args[k]), pairs);
+    erase_sizes_of_values(f, pairs);
     Function function = inliner_.copy_local(f, recursive.local.visible, pairs, renamed);
     for (size_t k : recursive.functions) known_.add(function.params[k], call.args[k]);
     erase_arguments(function.body, copy, recursive.functions);

@@ -178,3 +178,30 @@ TEST_CASE("recursive functions that pass functions on to themselves are loops fo
       CHECK(difference_of_engines(seed, functions + begin + body + "}",
                                   {{dtype::f32, {2}}, {dtype::f32, {3}}, {dtype::i32, {}}}) == "");
 }
+
+TEST_CASE("a function value of any size is called at several sizes") {
+  const std::string functions = R"(
+    def @double(%x: Tensor[(n), float32]) -> Tensor[(2 * n), float32] { concatenate((%x, %x)) }
+    def @both(%f: fn (Tensor[(k), float32]) -> Tensor[(2 * k), float32], %x: Tensor[(n), float32], %y: Tensor[(m), float32]) {
+      (%f(%x), %f(%y))
+    }
+    def @maker(%s: float32) { fn (%x: Tensor[(k), float32]) { concatenate((%x, %x * %s)) } }
+    def @ap(%f, %x) { %f(%x) }
+    def @two(%p, %x, %y) { (%p.0(%x), %p.0(%y), %p.1) }
+  )";
+  const std::string begin = "def @main(%a: Tensor[(n), float32], %b: Tensor[(3), float32], %c: bool) {\n"
+                            "let %used = (@ap(@double, %a), @two((@double, 1f), %a, %b));\n";
+  for (const char* body : {
+           // typed and untyped functions of the module that take functions
+           "let %f = fn (%x: Tensor[(j), float32]) { concatenate((%x, %x + sum(%b))) };"
+           "(@both(@double, %a, %b), @both(%f, %b, %a), @ap(%f, %a), @ap(%f, %b), @ap(@double, %a), @ap(@double, %b))",
+           // functions that functions return, in tuples, and selected
+           "let %f = @maker(2f); let %g = if (%c) { %f } else { @maker(3f) };"
+           "(%f(%a), %f(%b), %g(%a), %g(%b), @both(%g, %a, %b), @two((%f, 1f), %a, %b), @two((@double, %a), %b, %a))",
+           // a function of certain sizes where any is expected
+           "let %f = fn (%x: Tensor[(3), float32]) { concatenate((%x, %b)) }; @both(%f, %b, %b * 2f)",
+       })
+    for (unsigned seed = 0; seed < 3; ++seed)
+      CHECK(difference_of_engines(seed, functions + begin + body + "}",
+                                  {{dtype::f32, {2}}, {dtype::f32, {3}}, {dtype::boolean, {}}}) == "");
+}
