@@ -193,13 +193,16 @@ bool Inference::coerce_sizes(Atom& atom, const FunctionType& found, const Functi
     if (const Type known = unifier_.resolve(param))
       for_each_symbol(known, [&](const Symbol& s) { expects_any_size |= value_symbols_.contains(s.name); });
   if (sizes.empty() && !expects_any_size) return false;
+  bool is_checked = false;  // whether the function checks its arguments
   for (size_t k = 0; k < found.params.size(); ++k) {
     const Type param = substitute(unifier_.resolve(found.params[k]), sizes);
-    if (!unifier_.unify(param, expected.params[k]) && !(expects_any_size && can_cast(expected.params[k], param)))
-      return false;
+    if (unifier_.unify(param, expected.params[k])) continue;
+    is_checked = true;
+    if (!expects_any_size || !can_cast(expected.params[k], param)) return false;
   }
   const Type result = unifier_.resolve(found.result);
-  if (result && renames_only(sizes) && unifier_.unify(substitute(result, sizes), expected.result)) return true;
+  if (!is_checked && result && renames_only(sizes) && unifier_.unify(substitute(result, sizes), expected.result))
+    return true;
   expand(atom, expected, location);
   return true;
 }

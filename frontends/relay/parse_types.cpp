@@ -162,8 +162,15 @@ Type Parser::named_type(const Token& name) {
     return with_shape(TensorType{{}, element->dtype, element->lanes}, {});
   }
   if (may_report() && load_type(std::string(name.text))) return named_type(name);
+  const auto meant = meant_by(name.text, [&] {
+    std::vector<std::string> names = all_element_types();
+    for (const auto& [known_type, params] : types_of_text_) names.push_back(known_type);
+    names.emplace_back("Tensor");
+    return names;
+  });
   report(DiagnosticId::unsupported_type, where, fmt::format("there is no type {}", name.text),
-         "a type is defined by `type " + std::string(name.text) + " { ... }`");
+         meant ? fmt::format("did you mean '{}'?", *meant)
+               : "a type is defined by `type " + std::string(name.text) + " { ... }`");
   if (accept("[")) type_list("]");
   return hole_type();
 }
