@@ -262,7 +262,9 @@ Type Inference::call_function(const Type& callee, Call& call, Callee kind, const
     is_instance = true;
     settle(*instance);
   }
-  const Type result = unifier_.shallow(f.result);
+  Type result = unifier_.shallow(f.result);
+  if (const Type known = is_instance ? unifier_.resolve(type) : nullptr)  // a function that the instance returns
+    result = as<FunctionType>(with_new_sizes(known, kind))->result;
   if (!has_symbols(result)) return result;
   if (is_instance)  // the result's type, which was found in the instance, has the symbols without marks
     for (const auto& [name, s] : symbols)

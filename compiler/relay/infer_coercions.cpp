@@ -97,7 +97,7 @@ Type Inference::with_new_sizes(const Type& signature, Callee kind) {
   types.push_back(f.result);
   std::map<std::string, Dim> renamed;
   for (const std::string& name : sizes_of_function_values(types)) {
-    if (kind == Callee::local && !closure_symbols_.contains(name)) continue;
+    if (kind == Callee::local && symbols_.contains(name) && !closure_symbols_.contains(name)) continue;
     const std::string fresh = fmt::format("?{}", next_symbol_++);
     own(fresh);
     renamed.emplace(name, Dim::symbol({fresh}));
