@@ -17,8 +17,6 @@ Attrs resolved_attributes(const Operator& op, const Attrs& attrs, Operands& oper
   return std::move(call.attrs);
 }
 
-bool has_type(const Operand& a, const TensorType& b) { return a.dtype == b.dtype && a.shape == b.shape; }
-
 // The types of the operands: the shapes that they have in this run, and the declared element types, because an
 // evaluation in float64 stores all floats so.
 std::vector<TensorType> types_of(const Module& module, const std::vector<Atom>& atoms,
@@ -37,6 +35,11 @@ std::vector<TensorType> types_of(const Module& module, const std::vector<Atom>& 
 
 }  // namespace
 
+bool Definitions::Applied::fits(const std::vector<Constant>& list) const {
+  return std::ranges::equal(
+      args, list, [](const Argument& a, const Constant& c) { return a.dtype == c.dtype() && a.shape == c.shape(); });
+}
+
 const tensor::CompiledKernel& Definitions::of(const CallTensor& call) {
   auto it = functions_.find(call.function);
   if (it == functions_.end())
@@ -49,11 +52,14 @@ const tensor::CompiledKernel& Definitions::of(const CallTensor& call) {
 const tensor::CompiledKernel& Definitions::of(const Operator& op, const Call& call, const Type& result,
                                               std::vector<Constant>& args, const ActualSizes* sizes) {
   auto [it, added] = operators_.try_emplace(&call);
-  const std::vector<TensorType> types = types_of(module_, call.args, args);
   Applied& applied = it->second;
   const bool by_value = !op.variadic && args.size() > op.arguments.size();
-  const bool symbolic = by_value || has_symbols(call.attrs);
-  if (added || symbolic || !std::ranges::equal(applied.types, types, has_type)) {
+  const bool symbolic = by_value || applied.has_symbols;
+  if (added || symbolic || !applied.fits(args)) {
+    const std::vector<TensorType> types = types_of(module_, call.args, args);
+    applied.args.clear();
+    for (const Constant& c : args) applied.args.push_back({c.dtype(), c.shape()});
+    applied.has_symbols = has_symbols(call.attrs);
     applied.types.clear();
     for (size_t k = 0; k < args.size(); ++k)
       applied.types.push_back({types[k], by_value ? tensor::value_of(args[k]) : nullptr});
@@ -63,7 +69,8 @@ const tensor::CompiledKernel& Definitions::of(const Operator& op, const Call& ca
     });
     Attrs attrs = sizes ? sizes->apply(call.attrs) : call.attrs;
     if (sizes && has_symbols(attrs)) throw Stopped{tensor::Status::dimension_out_of_range};  // a size exceeds int64
-    if (symbolic || sizes_matter || !is_static(result)) attrs = resolved_attributes(op, attrs, applied.types);
+    if (by_value || applied.has_symbols || sizes_matter || !is_static(result))
+      attrs = resolved_attributes(op, attrs, applied.types);
     args.resize(applied.types.size());
     applied.definition.emplace(op.compute(attrs, applied.types), precision_);
   }

@@ -26,9 +26,17 @@ class Definitions {
                                    const ActualSizes* sizes);
 
  private:
-  struct Applied {  // the definition of a call for operands of these types
+  struct Applied {  // the definition of a call for these operands
+    struct Argument {
+      DType dtype;
+      std::vector<int64_t> shape;
+    };
+    std::vector<Argument> args;
     Operands types;
+    bool has_symbols = false;  // in the attributes
     std::optional<tensor::CompiledKernel> definition;
+
+    bool fits(const std::vector<Constant>&) const;  // whether operands are as `args`
   };
 
   const Module& module_;

@@ -4,6 +4,20 @@
 
 namespace dlcc::relay {
 
+bool Slots::add(int id) {
+  if (near_.empty()) first_ = id;
+  const int index = id - first_, unused = index - static_cast<int>(near_.size());
+  const bool is_near = index >= 0 && unused < most_unused;
+  if (far_.contains(id) || (is_near && unused < 0 && near_[static_cast<size_t>(index)] >= 0)) return false;
+  if (is_near) {
+    near_.resize(std::max(near_.size(), static_cast<size_t>(index) + 1), -1);
+    near_[static_cast<size_t>(index)] = static_cast<int>(count_++);
+  } else {
+    far_.emplace(id, count_++);
+  }
+  return true;
+}
+
 namespace {
 
 class Assignment {
@@ -16,7 +30,7 @@ class Assignment {
     for (const Var& p : f.params) bind(slots, p);
     block(f.body, slots, used);
     for (int id : used) {
-      if (!slots.slot.try_emplace(id, static_cast<int>(slots.slot.size())).second) continue;
+      if (!slots.slot.add(id)) continue;
       slots.captured.push_back(id);
       if (id == self) slots.self = id;
     }
@@ -25,7 +39,7 @@ class Assignment {
 
  private:
   static void bind(FunctionSlots& slots, const Var& var) {
-    slots.slot.try_emplace(var->id, static_cast<int>(slots.slot.size()));
+    slots.slot.add(var->id);
     for_each_symbol(var->type, [&](const Symbol&) { slots.has_symbols = true; });
   }
 

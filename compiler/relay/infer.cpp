@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "relay/call_graph.h"
+#include "relay/function_sizes.h"
 #include "relay/inference.h"
 #include "relay/type_arguments.h"
 #include "relay/types_in.h"
@@ -63,6 +64,15 @@ void Inference::declare(Function& function, bool local) {
   function.result_type = function.result_type ? open_holes(function.result_type) : unifier_.fresh();
 }
 
+// In the body, each call of a function that is a parameter finds the sizes of the function.
+void Inference::own_sizes_of_values(const Function& function) {
+  std::vector<Type> signature;
+  for (const Var& p : function.params) signature.push_back(unifier_.resolve(p->type));
+  signature.push_back(unifier_.resolve(function.result_type));
+  for (const std::string& size : sizes_of_function_values(signature))
+    if (!symbols_.contains(size) || closure_symbols_.contains(size)) own(size);
+}
+
 // The declared type with unknown sizes replaced by the inferred ones.
 Type Inference::refine(const Type& declared, const Type& found) const {
   Type d = unifier_.shallow(declared), f = unifier_.shallow(found);
@@ -93,6 +103,9 @@ void Inference::check_size(const Type& type, const SourceLocation& location, con
 void Inference::infer_function(Function& function) {
   symbols_.clear();
   closure_symbols_.clear();
+  value_symbols_.clear();
+  fixed_symbols_.clear();
+  own_sizes_of_values(function);
   for (const Var& p : function.params) {
     check_size(p->type, function.location, fmt::format("parameter '{}'", p->name));
     enter_symbols(p->type);
@@ -107,7 +120,7 @@ void Inference::infer_function(Function& function) {
     std::map<std::string, Dim> unknown;
     for (const Dim& d : t->shape)
       for (const Symbol& s : d.symbols())
-        if (!universal.contains(s.name)) unknown.emplace(s.name, unknown_dim());
+        if (!universal.contains(s.name) && !value_symbols_.contains(s.name)) unknown.emplace(s.name, unknown_dim());
     Shape shape = t->shape;
     for (Dim& d : shape)
       if (!unknown.empty() && d.substitute(unknown) != d) d = unknown_dim();
@@ -131,11 +144,10 @@ Type Inference::infer_block(Block& block) {
   for (Binding& b : bindings) infer_binding(std::move(b));
   if (Instance* instance = instantiate_function(block.result, last)) settle(*instance);
   out_ = outer;
-  return type_of(block.result, last);
+  return type_of_operand(block.result, last);
 }
 
-// The name of a dimension that is a single symbol.
-static std::optional<std::string> plain_symbol(const Dim& d) {
+std::optional<std::string> plain_symbol(const Dim& d) {
   if (d.is_constant()) return std::nullopt;
   std::vector<Symbol> symbols = d.symbols();
   bool plain = symbols.size() == 1 && d == Dim::symbol(symbols[0]);
@@ -189,6 +201,13 @@ Type Inference::name_new_symbols(const Type& found, const Type& annotation, int 
       wanted.push_back(name_new_symbols(found_fields->fields[k], fields->fields[k], first_symbol, names));
     return tuple_type(std::move(wanted));
   }
+  const FunctionType *function = as<FunctionType>(f), *named_function = as<FunctionType>(a);
+  if (function && named_function) {  // the sizes of a function value have the annotation's names
+    const auto is_own = [&](const std::string& s) { return is_size_of_value(s) && !names.contains(s); };
+    for (const auto& [name, size] : sizes_as_in(*function, *named_function, is_own))
+      if (const auto to = plain_symbol(size); to && !symbols_.contains(*to)) names.emplace(name, size);
+    return a;
+  }
   const TensorType *tensor = as<TensorType>(f), *named = as<TensorType>(a);
   if (!tensor || !named || tensor->shape.size() != named->shape.size() || is_static(named->shape)) return a;
   Shape wanted = named->shape;
@@ -211,6 +230,8 @@ void Inference::apply_annotation(Binding& binding, Type found, Type annotation, 
   std::map<std::string, Dim> names;
   annotation = name_new_symbols(found, annotation, first_symbol, names);
   if (!names.empty()) found = substitute(unifier_.shallow(found), names);
+  for (const auto& [name, size] : names)
+    if (is_size_of_value(name)) own(*plain_symbol(size));
   binding.var->type = found;
   if (unifier_.unify(found, annotation)) return;
   if (can_cast(found, annotation)) {

@@ -1,6 +1,7 @@
 // Type inference of calls: the calls, the queue of type relations, and messages.
 #include <algorithm>
 
+#include "relay/function_sizes.h"
 #include "relay/inference.h"
 #include "relay/type_arguments.h"
 
@@ -37,6 +38,14 @@ Type Inference::type_of(const Atom& atom, const SourceLocation& location) {
                                },
                                [&](const Constant& c) { return relay::type_of(module_, c); }},
                     atom);
+}
+
+// The type of a value: a function of the module has other symbols than the place where it is one.
+Type Inference::type_of_operand(const Atom& atom, const SourceLocation& location) {
+  const Type type = type_of(atom, location);
+  const Var* var = std::get_if<Var>(&atom);
+  const bool is_global = var ? globals_.contains((*var)->id) : std::holds_alternative<GlobalRef>(atom);
+  return is_global ? with_new_sizes(atom, type) : type;
 }
 
 // ---- operators ------------------------------------------------------------------------------------------------------
@@ -198,8 +207,12 @@ static std::string without_mark(const std::string& symbol) { return symbol.subst
 // function that do not name sizes of the function around it.
 std::map<std::string, Symbol> Inference::symbols_of_callee(const Type& callee, Callee kind) const {
   std::map<std::string, Symbol> symbols;
+  const FunctionType& f = *as<FunctionType>(callee);
+  std::vector<Type> signature = f.params;
+  signature.push_back(f.result);
+  const std::set<std::string> of_values = sizes_of_function_values(signature);
   for_each_symbol(callee, [&](const Symbol& s) {
-    if (s.name != "?" && (kind != Callee::local || closure_symbols_.contains(s.name)))
+    if (s.name != "?" && !of_values.contains(s.name) && (kind != Callee::local || closure_symbols_.contains(s.name)))
       symbols.emplace(s.name + mark_of_callee, s);
   });
   return symbols;
@@ -221,7 +234,7 @@ Type Inference::call_function(const Type& callee, Call& call, Callee kind, const
     return fail(DiagnosticId::type_mismatch, location,
                 fmt::format("{} is called but is not a function: {}", describe(call.callee), text(type)));
   type = instantiate(*generic);
-  if (const Type known = unifier_.resolve(type)) type = known;
+  if (const Type known = unifier_.resolve(type)) type = with_new_sizes(known, kind);
   const std::map<std::string, Symbol> symbols = symbols_of_callee(type, kind);
   std::map<std::string, Dim> marked;
   for (const auto& [name, s] : symbols) marked.emplace(s.name, Dim::symbol({name, s.low, s.high}));
@@ -236,15 +249,22 @@ Type Inference::call_function(const Type& callee, Call& call, Callee kind, const
   learn_sizes(call, f, location, sizes);
   if (kind == Callee::tensors)  // a symbol that is no parameter's dimension is the module's
     for (const auto& [name, s] : symbols) sizes.emplace(name, Dim::symbol(s));
-  for (size_t i = 0; i < call.args.size(); ++i)
-    if (!pass_argument(call.args[i], f.params[i], static_cast<int>(i), sizes, call, location)) return unifier_.fresh();
+  // A function of any size comes last: the other arguments tell for which sizes a generic function uses it.
+  std::vector<bool> is_last;
+  for (const Atom& arg : call.args) is_last.push_back(has_own_sizes(arg, location));
+  for (const bool last : {false, true})
+    for (size_t i = 0; i < call.args.size(); ++i)
+      if (is_last[i] == last && !pass_argument(call.args[i], f.params[i], static_cast<int>(i), sizes, call, location))
+        return unifier_.fresh();
   bool is_instance = false;
   for (Instance* instance : calling_) {
     if (!names_same(instance->name, call.callee)) continue;
     is_instance = true;
     settle(*instance);
   }
-  const Type result = unifier_.shallow(f.result);
+  Type result = unifier_.shallow(f.result);
+  if (const Type known = is_instance ? unifier_.resolve(type) : nullptr)  // a function that the instance returns
+    result = as<FunctionType>(with_new_sizes(known, kind))->result;
   if (!has_symbols(result)) return result;
   if (is_instance)  // the result's type, which was found in the instance, has the symbols without marks
     for (const auto& [name, s] : symbols)
@@ -254,7 +274,8 @@ Type Inference::call_function(const Type& callee, Call& call, Callee kind, const
   const auto defined = is_repeated ? result_symbols_.find((*local)->id) : result_symbols_.end();
   auto existential = [&](const std::string& s) {
     return s == "?" || (defined != result_symbols_.end() && defined->second.contains(s)) ||
-           (!sizes.contains(s) && (is_of_callee(s) || (is_instance && !symbols_.contains(s))));
+           (!sizes.contains(s) && !value_symbols_.contains(s) &&
+            (is_of_callee(s) || (is_instance && !symbols_.contains(s))));
   };
   return substitute(open_symbols(result, existential), sizes);
 }
@@ -302,7 +323,7 @@ bool Inference::pass_argument(Atom& arg, Type param, int index, std::map<std::st
       return false;
     }
   }
-  if (as<HoleType>(unifier_.shallow(param))) found = type_of_value(arg, unifier_.shallow(found));
+  if (as<HoleType>(unifier_.shallow(param))) found = with_new_sizes(arg, type_of_value(arg, unifier_.shallow(found)));
   if (coerce(arg, found, param, location)) return true;
   mismatch(location, fmt::format("argument {} of {}", index + 1, describe(call.callee)), param, found, {},
            declaration_of(call.callee));
@@ -358,7 +379,9 @@ Type Inference::open_symbols(const Type& type, const std::function<bool(const st
 }
 
 void Inference::enter_symbols(const Type& type) {
-  for_each_symbol(type, [&](const Symbol& s) { symbols_.insert(s.name); });
+  for_each_symbol(type, [&](const Symbol& s) {
+    if (!value_symbols_.contains(s.name)) symbols_.insert(s.name);
+  });
 }
 
 Var Inference::bind(std::string name, Operation op, const SourceLocation& location) {

@@ -2,6 +2,7 @@
 // the types and sizes of their uses.
 #include <algorithm>
 
+#include "relay/function_sizes.h"
 #include "relay/inference.h"
 #include "relay/type_arguments.h"
 
@@ -81,20 +82,127 @@ bool Inference::coerce_generic(Atom& atom, const FunctionType& generic, const Ty
   return true;
 }
 
-// A function with sizes of its own is a value of the type that it has at any sizes.
-bool Inference::coerce_sizes(Atom& atom, const FunctionType& found, const FunctionType& expected,
-                             const SourceLocation& location) {
-  if (!is_function(atom) || found.params.size() != expected.params.size()) return false;
-  const bool is_local = std::holds_alternative<Var>(atom) && !globals_.contains(std::get<Var>(atom)->id);
-  auto is_own = [&](const std::string& s) { return s != "?" && (!is_local || closure_symbols_.contains(s)); };
+// ---- sizes of function values ---------------------------------------------------------------------------------------
+
+void Inference::own(const std::string& size) {
+  closure_symbols_.insert(size);
+  value_symbols_.insert(size);
+}
+
+// The signature of a function with new symbols for the sizes of the function values in it. In that of a local function,
+// a size of the enclosing function is that size.
+Type Inference::with_new_sizes(const Type& signature, Callee kind) {
+  const FunctionType& f = *as<FunctionType>(signature);
+  std::vector<Type> types = f.params;
+  types.push_back(f.result);
+  std::map<std::string, Dim> renamed;
+  for (const std::string& name : sizes_of_function_values(types)) {
+    if (kind == Callee::local && symbols_.contains(name) && !closure_symbols_.contains(name)) continue;
+    const std::string fresh = fmt::format("?{}", next_symbol_++);
+    own(fresh);
+    renamed.emplace(name, Dim::symbol({fresh}));
+  }
+  return renamed.empty() ? signature : substitute(signature, renamed);
+}
+
+// The same for the value of an atom where nothing is known of its type: a function, or a tuple with functions.
+Type Inference::with_new_sizes(const Atom& atom, const Type& type) {
+  const auto is_own = sizes_of_value(atom);
+  return map_function_values(type, [&](const Type& function) {
+    std::map<std::string, Dim> renamed;
+    const Type known = unifier_.resolve(function);
+    if (!known || !as<FunctionType>(known)->type_params.empty()) return function;
+    for (const Type& param : as<FunctionType>(known)->params)
+      for_each_symbol(param, [&](const Symbol& s) {
+        if (!is_own(s.name) || renamed.contains(s.name)) return;
+        const std::string fresh = fmt::format("?{}", next_symbol_++);
+        own(fresh);
+        renamed.emplace(s.name, Dim::symbol({fresh, s.low, s.high}));
+      });
+    return renamed.empty() ? function : substitute(known, renamed);
+  });
+}
+
+// Which symbols in the type of a value are sizes of functions, other ones at each call.
+std::function<bool(const std::string&)> Inference::sizes_of_value(const Atom& atom) const {
+  const Var* var = std::get_if<Var>(&atom);
+  const bool is_global = var ? globals_.contains((*var)->id) : std::holds_alternative<GlobalRef>(atom);
+  return [this, is_global](const std::string& s) { return s != "?" && (is_global || is_size_of_value(s)); };
+}
+
+// A size in a function's type that is not one of a local function around the current operation.
+bool Inference::is_size_of_value(const std::string& s) const {
+  return closure_symbols_.contains(s) && !fixed_symbols_.contains(s);
+}
+
+// Whether it names a function of any size.
+bool Inference::has_own_sizes(const Atom& atom, const SourceLocation& location) {
+  const Type type = unifier_.shallow(type_of(atom, location));
+  const FunctionType* function = as<FunctionType>(type);
+  bool has = false;
+  for_each_symbol(type, [&, is_own = sizes_of_value(atom)](const Symbol& s) { has |= is_own(s.name); });
+  return has && function && function->type_params.empty();
+}
+
+// The sizes for which the parameters of the first function are those of the second one.
+std::map<std::string, Dim> Inference::sizes_as_in(const FunctionType& found, const FunctionType& expected,
+                                                  const std::function<bool(const std::string&)>& own) const {
   std::vector<DimPair> pairs;
-  for (size_t k = 0; k < found.params.size(); ++k)
+  for (size_t k = 0; k < std::min(found.params.size(), expected.params.size()); ++k)
     add_dim_pairs(unifier_.resolve(found.params[k]), unifier_.resolve(expected.params[k]), pairs);
   std::map<std::string, Dim> sizes;
-  match_sizes(pairs, is_own, sizes);
-  if (sizes.empty()) return false;
-  for (size_t k = 0; k < found.params.size(); ++k)
-    if (!unifier_.unify(substitute(unifier_.resolve(found.params[k]), sizes), expected.params[k])) return false;
+  match_sizes(pairs, own, sizes);
+  return sizes;
+}
+
+// Whether the sizes are the sizes of another function value under other names.
+bool Inference::renames_only(const std::map<std::string, Dim>& sizes) const {
+  std::set<std::string> names;
+  return std::ranges::all_of(sizes, [&](const auto& size) {
+    const auto symbol = plain_symbol(size.second);
+    return symbol && is_size_of_value(*symbol) && names.insert(*symbol).second;
+  });
+}
+
+// The type of a tuple, in which the sizes of the functions have the names that they have in another type.
+Type Inference::with_sizes_of(const Type& found, const Type& expected,
+                              const std::function<bool(const std::string&)>& own) const {
+  const Type from = unifier_.shallow(found), to = unifier_.shallow(expected);
+  const FunctionType *function = as<FunctionType>(from), *wanted = as<FunctionType>(to);
+  if (function && wanted) {
+    const std::map<std::string, Dim> sizes = sizes_as_in(*function, *wanted, own);
+    const Type known = unifier_.resolve(from);
+    return known && !sizes.empty() && renames_only(sizes) ? substitute(known, sizes) : from;
+  }
+  const TupleType *tuple = as<TupleType>(from), *fields = as<TupleType>(to);
+  if (!tuple || !fields || tuple->fields.size() != fields->fields.size()) return from;
+  std::vector<Type> renamed;
+  for (size_t k = 0; k < tuple->fields.size(); ++k)
+    renamed.push_back(with_sizes_of(tuple->fields[k], fields->fields[k], own));
+  return renamed == tuple->fields ? from : tuple_type(std::move(renamed));
+}
+
+// A function with sizes of its own is a value of the type that it has at any sizes, and a function of certain sizes one
+// that checks its arguments where any size is expected.
+bool Inference::coerce_sizes(Atom& atom, const FunctionType& found, const FunctionType& expected,
+                             const SourceLocation& location) {
+  if (found.params.size() != expected.params.size()) return false;
+  const std::map<std::string, Dim> sizes = sizes_as_in(found, expected, sizes_of_value(atom));
+  bool expects_any_size = false;
+  for (const Type& param : expected.params)
+    if (const Type known = unifier_.resolve(param))
+      for_each_symbol(known, [&](const Symbol& s) { expects_any_size |= value_symbols_.contains(s.name); });
+  if (sizes.empty() && !expects_any_size) return false;
+  bool is_checked = false;  // whether the function checks its arguments
+  for (size_t k = 0; k < found.params.size(); ++k) {
+    const Type param = substitute(unifier_.resolve(found.params[k]), sizes);
+    if (unifier_.unify(param, expected.params[k])) continue;
+    is_checked = true;
+    if (!expects_any_size || !can_cast(expected.params[k], param)) return false;
+  }
+  const Type result = unifier_.resolve(found.result);
+  if (!is_checked && result && renames_only(sizes) && unifier_.unify(substitute(result, sizes), expected.result))
+    return true;
   expand(atom, expected, location);
   return true;
 }
@@ -105,6 +213,10 @@ bool Inference::coerce(Atom& atom, const Type& found, const Type& expected, cons
   const bool is_instance = function && wanted && !function->type_params.empty() && wanted->type_params.empty();
   if (is_instance) return coerce_generic(atom, *function, to, location);
   if (unifier_.unify(found, expected)) return true;
+  if (as<TupleType>(from) && as<TupleType>(to)) {
+    const Type renamed = with_sizes_of(from, to, sizes_of_value(atom));
+    if (renamed != from && unifier_.unify(renamed, to)) return true;
+  }
   if (function && wanted) return coerce_sizes(atom, *function, *wanted, location);
   if (!can_cast(found, expected)) return false;
   const Var* value = std::get_if<Var>(&atom);

@@ -266,7 +266,8 @@ void Inference::settle(Instance& instance) {
 void Inference::infer_instance(Instance& instance) {
   instance.is_inferred = true;
   std::vector<Binding>* out = out_;
-  std::set<std::string> symbols = symbols_, closure_symbols = closure_symbols_;
+  std::set<std::string> symbols = symbols_, closure_symbols = closure_symbols_, value_symbols = value_symbols_,
+                        fixed_symbols = fixed_symbols_;
   const int outer_scope = std::exchange(scope_, instance.scope);
   std::vector<Instance*> calling;
   std::swap(calling, calling_);
@@ -288,6 +289,8 @@ void Inference::infer_instance(Instance& instance) {
   out_ = out;
   symbols_ = std::move(symbols);
   closure_symbols_ = std::move(closure_symbols);
+  value_symbols_ = std::move(value_symbols);
+  fixed_symbols_ = std::move(fixed_symbols);
 }
 
 // ---- the end --------------------------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@
 #include "relay/call_graph.h"
 #include "relay/inference.h"
 #include "relay/type_arguments.h"
+#include "relay/types_in.h"
 
 namespace dlcc::relay {
 
@@ -50,7 +51,7 @@ Type Inference::infer(Binding& binding, CallTensor& call) {
 
 Type Inference::infer(Binding& binding, MakeTuple& op) {
   std::vector<Type> fields;
-  for (const Atom& a : op.fields) fields.push_back(type_of(a, binding.location));
+  for (const Atom& a : op.fields) fields.push_back(type_of_operand(a, binding.location));
   return tuple_type(std::move(fields));
 }
 
@@ -71,8 +72,8 @@ Type Inference::infer(Binding& binding, Project& op) {
         else if (index < 0 || index >= static_cast<int>(fields->fields.size()))
           fail(DiagnosticId::type_mismatch, location,
                fmt::format("projection .{} of a tuple of {}", index, fields->fields.size()), {text(t)});
-        else
-          unifier_.unify(fields->fields[index], result);
+        else if (!unifier_.unify(fields->fields[index], result))
+          mismatch(location, fmt::format("projection .{}", index), result, fields->fields[index]);
         return 0;
       },
       binding.location, fmt::format("projection .{}", op.index));
@@ -130,7 +131,9 @@ Type Inference::infer(Binding& binding, MakeFunction& op) {
   const int outer_scope = scope_;
   if (may_be_template) scope_ = scopes_.open(scope_);
   std::set<std::string> visible = symbols_;
+  const int first_symbol = next_symbol_;
   declare(function, true);
+  own_sizes_of_values(function);
   std::vector<Type> params;
   for (const Var& p : function.params) {
     params.push_back(p->type);
@@ -141,10 +144,11 @@ Type Inference::infer(Binding& binding, MakeFunction& op) {
   if (function.type_params.empty()) functions_.insert(binding.var->id);
   infer_body(function, binding.location);
   type = function_type(as<FunctionType>(type)->params, function.result_type, function.type_params);
+  own_new_sizes(function, first_symbol);
   for (const Var& p : function.params)
     for_each_symbol(unifier_.shallow(p->type), [&](const Symbol& s) { visible.insert(s.name); });
   for_each_symbol(unifier_.shallow(function.result_type), [&](const Symbol& s) {
-    if (!visible.contains(s.name)) result_symbols_[binding.var->id].insert(s.name);
+    if (!visible.contains(s.name) && !value_symbols_.contains(s.name)) result_symbols_[binding.var->id].insert(s.name);
   });
   const int scope = std::exchange(scope_, outer_scope);
   if (may_be_template && has_holes(function) && diagnostics_.error_count() == errors)
@@ -152,7 +156,55 @@ Type Inference::infer(Binding& binding, MakeFunction& op) {
   return type;
 }
 
+// The variables that a function uses and does not bind.
+static std::vector<Var> captured_variables(const Function& function) {
+  std::set<int> bound;
+  std::vector<Var> used;
+  auto use = [&](const Atom& a) {
+    if (const Var* var = std::get_if<Var>(&a)) used.push_back(*var);
+  };
+  std::function<void(const Block&)> visit = [&](const Block& block) {
+    for (const Binding& b : block.bindings) {
+      bound.insert(b.var->id);
+      for_each_atom(b.op, use);
+      if (const Match* match = std::get_if<Match>(&b.op))
+        for (const Clause& c : match->clauses) for_each_variable(c.pattern, [&](const Var& v) { bound.insert(v->id); });
+      if (const MakeFunction* made = std::get_if<MakeFunction>(&b.op))
+        for (const Var& p : made->function->params) bound.insert(p->id);
+      for_each_block(b.op, visit);
+    }
+    use(block.result);
+  };
+  for (const Var& p : function.params) bound.insert(p->id);
+  visit(function.body);
+  std::erase_if(used, [&](const Var& v) { return bound.contains(v->id); });
+  return used;
+}
+
+// Sizes of parameters without types are the function's own, as if they were written: in fn (%x) { @twice(%x) }, %x has
+// any size. But a size that a captured variable has, or may turn out to have, is that of the place of the function.
+void Inference::own_new_sizes(const Function& function, int first_symbol) {
+  std::set<std::string> sizes;
+  for (const Var& p : function.params)
+    if (const Type type = unifier_.resolve(p->type); type && !as<FunctionType>(type))
+      for_each_symbol(type, [&](const Symbol& s) {
+        if (number_of(s) >= first_symbol && !closure_symbols_.contains(s.name)) sizes.insert(s.name);
+      });
+  if (sizes.empty()) return;
+  for (const Var& v : captured_variables(function)) {
+    const Type type = v->type ? unifier_.resolve(v->type) : nullptr;
+    if (!type || is_incomplete(type)) return;
+    for_each_symbol(type, [&](const Symbol& s) { sizes.erase(s.name); });
+  }
+  closure_symbols_.merge(sizes);
+}
+
 void Inference::infer_body(Function& function, const SourceLocation& location) {
+  const std::set<std::string> fixed_symbols = fixed_symbols_;
+  for (const Var& p : function.params)
+    for_each_symbol(unifier_.shallow(p->type), [&](const Symbol& s) {
+      if (!value_symbols_.contains(s.name)) fixed_symbols_.insert(s.name);
+    });
   Type found = infer_block(function.body);
   std::vector<Binding>* outer = std::exchange(out_, &function.body.bindings);
   if (!coerce(function.body.result, found, function.result_type, location))
@@ -160,6 +212,7 @@ void Inference::infer_body(Function& function, const SourceLocation& location) {
   else
     function.result_type = refine(function.result_type, found);
   out_ = outer;
+  fixed_symbols_ = fixed_symbols;
   if (auto kinds = kinds_.find(&function); kinds != kinds_.end()) check_kinds(kinds->second, location);
 }
 
@@ -309,6 +362,8 @@ Type Inference::join(const Branch& a, const Branch& b, const SourceLocation& loc
       fields.push_back(join({p->fields[i], a.location}, {q->fields[i], b.location}, location, what, in_result));
     return tuple_type(std::move(fields));
   }
+  if (as<FunctionType>(left) && as<FunctionType>(right))  // functions of any size have the same names for it
+    right = with_sizes_of(right, left, [&](const std::string& s) { return is_size_of_value(s); });
   const FunctionType *f = as<FunctionType>(left), *g = as<FunctionType>(right);
   auto same = [&](const Type& param, const Type& other) { return unifier_.unify(param, other); };
   if (f && g && f->type_params.empty() && g->type_params.empty() && std::ranges::equal(f->params, g->params, same))

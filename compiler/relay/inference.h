@@ -17,6 +17,9 @@
 
 namespace dlcc::relay {
 
+// The name of a dimension that is a single symbol.
+std::optional<std::string> plain_symbol(const Dim&);
+
 class Inference {
  public:
   Inference(Module& module, Diagnostics& diagnostics)
@@ -28,7 +31,9 @@ class Inference {
   void declare_symbols_of_text();
   void declare(Function&, bool local);  // puts holes into the signature, so that calls can be inferred
   void infer_function(Function&);
-  void infer_body(Function&, const SourceLocation&);                             // of a local function
+  void infer_body(Function&, const SourceLocation&);  // of a local function
+  void own_sizes_of_values(const Function&);
+  void own_new_sizes(const Function&, int first_symbol);                         // of a local function
   void check_size(const Type&, const SourceLocation&, const std::string& what);  // whether it fits 63 bits
   Type refine(const Type& declared, const Type& found) const;
   void finish(Function&);  // replaces filled holes; open ones are errors
@@ -70,6 +75,7 @@ class Inference {
 
   // ---- calls and relations (infer_calls.cpp)
   Type type_of(const Atom&, const SourceLocation&);
+  Type type_of_operand(const Atom&, const SourceLocation&);
   Type call_operator(const Operator*, Call&, const SourceLocation&);
   struct Gathered;  // an operator's operands, as far as their types are known
   Gathered gather(const Operator&, const std::vector<Type>& operands) const;
@@ -102,6 +108,16 @@ class Inference {
   bool coerce(Atom&, const Type& found, const Type& expected, const SourceLocation&);
   bool coerce_generic(Atom&, const FunctionType& generic, const Type& expected, const SourceLocation&);
   bool coerce_sizes(Atom&, const FunctionType& found, const FunctionType& expected, const SourceLocation&);
+  std::function<bool(const std::string&)> sizes_of_value(const Atom&) const;
+  std::map<std::string, Dim> sizes_as_in(const FunctionType& found, const FunctionType& expected,
+                                         const std::function<bool(const std::string&)>& own) const;
+  Type with_sizes_of(const Type& found, const Type& expected, const std::function<bool(const std::string&)>& own) const;
+  bool is_size_of_value(const std::string&) const;
+  bool renames_only(const std::map<std::string, Dim>& sizes) const;
+  bool has_own_sizes(const Atom&, const SourceLocation&);
+  Type with_new_sizes(const Type& signature, Callee);
+  Type with_new_sizes(const Atom& function, const Type&);
+  void own(const std::string& size);
   Type type_of_value(const Atom&, const Type&) const;
   void expand(Atom& function, const FunctionType&, const SourceLocation&);
   bool is_function(const Atom&) const;  // whether it names a function that is not generic
@@ -171,7 +187,9 @@ class Inference {
   std::vector<Binding>* out_ = nullptr;      // bindings of the block that is being inferred
   std::set<std::string> symbols_of_text_;    // of the module before inference, and those of templates
   std::set<std::string> symbols_;            // dimension symbols introduced so far in the current global function
-  std::set<std::string> closure_symbols_;    // symbols that parameters of local functions introduce
+  std::set<std::string> closure_symbols_;    // symbols of which each call of a local function or value finds its own
+  std::set<std::string> fixed_symbols_;      // those that are sizes of the local functions around the current operation
+  std::set<std::string> value_symbols_;      // those of them that are sizes of function values (function_sizes.h)
   int next_symbol_ = 1;
   // Symbols in the results of local functions that their bodies define, by variable. Each call of a function that is
   // used repeatedly has new ones.

@@ -188,12 +188,19 @@ class Machine {
               DLCC_CHECK(value, "%{} has no value", var->name);
               return value;
             },
-            [](const Constant& c) { return tensor_value(c); }, [&](const GlobalRef& g) { return globals_.at(g.name); },
+            [&](const Constant& c) { return constant(c); }, [&](const GlobalRef& g) { return globals_.at(g.name); },
             [&](const ConstructorRef& c) { return make_value(ConstructorValue{constructors_.at(c.name)}); },
             [&](const OperatorRef& o) -> Value {
               fail(DiagnosticId::unsupported_construct, {}, fmt::format("the operator {} is not a value", o.op->name));
             }},
         a);
+  }
+
+  // Literals are values that are made once.
+  Value constant(const Constant& c) {
+    Value& value = constants_[&c];
+    if (!value) value = tensor_value(c);
+    return value;
   }
 
   std::vector<Value> atoms(const std::vector<Atom>& list) {
@@ -422,6 +429,7 @@ class Machine {
   std::unordered_map<const Function*, FunctionSlots> slots_;
   std::unordered_map<std::string, const ConstructorDef*> constructors_;
   std::unordered_map<std::string, Value> globals_;
+  std::unordered_map<const Constant*, Value> constants_;  // by their place in the module
   std::unordered_map<const Call*, std::vector<std::pair<Symbol, Dim>>> solved_sizes_;
   References references_;
   std::vector<Activation> activations_;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "relay/function_sizes.h"
+
 namespace dlcc::relay {
 
 static void find_in_lists(const std::vector<Type>& generic, const std::vector<Type>& types, TypeArguments& arguments) {
@@ -72,7 +74,23 @@ void add_dim_pairs(const Type& param, const Type& argument, std::vector<DimPair>
 std::vector<DimPair> dim_pairs(const Module& module, const Function& callee, const std::vector<Atom>& args) {
   std::vector<DimPair> pairs;
   for (size_t k = 0; k < args.size(); ++k) add_dim_pairs(callee.params[k]->type, type_of(module, args[k]), pairs);
+  erase_sizes_of_values(callee, pairs);
   return pairs;
+}
+
+std::set<std::string> sizes_of_function_values(const Function& f) {
+  std::vector<Type> signature;
+  for (const Var& p : f.params) signature.push_back(p->type);
+  signature.push_back(f.result_type);
+  return sizes_of_function_values(signature);
+}
+
+void erase_sizes_of_values(const Function& callee, std::vector<DimPair>& pairs) {
+  const std::set<std::string> sizes = sizes_of_function_values(callee);
+  if (sizes.empty()) return;
+  std::erase_if(pairs, [&](const DimPair& pair) {
+    return std::ranges::any_of(pair.param.symbols(), [&](const Symbol& s) { return sizes.contains(s.name); });
+  });
 }
 
 std::map<std::string, Dim> sizes_at_call(const std::vector<DimPair>& pairs) {

@@ -4,6 +4,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 
 #include "relay/ir.h"
 #include "shape/match_sizes.h"
@@ -24,7 +25,10 @@ Type with_arguments(const Type&, const TypeArguments&);
 void add_dim_pairs(const Type& param, const Type& argument, std::vector<DimPair>&);
 void add_dim_pairs(const Shape& param, const Shape& argument, std::vector<DimPair>&);
 
+// Of all parameters, without sizes of function values, which no call determines (function_sizes.h).
 std::vector<DimPair> dim_pairs(const Module&, const Function& callee, const std::vector<Atom>& args);
+void erase_sizes_of_values(const Function& callee, std::vector<DimPair>&);
+std::set<std::string> sizes_of_function_values(const Function&);
 
 // The values of the callee's symbols that the arguments determine; all symbols of the parameters are the callee's.
 std::map<std::string, Dim> sizes_at_call(const std::vector<DimPair>&);

@@ -64,6 +64,7 @@ class Formatter {
     if (right.is(":")) return true;
     if ((left.is("=") || right.is("=")) && has_attribute(part)) return true;
     if (left.is("-") && (k == 1 || is_operator(part.items[k - 2]))) return true;  // a sign
+    if (right.is_literal) return true;
     if (right.kind != FormatItem::Kind::group || right.text == "{") return false;
     if (is_operator(left) || left.is(":")) return false;
     return left.kind == FormatItem::Kind::group
@@ -74,7 +75,7 @@ class Formatter {
 
   // Whether the group may be on one line: it has one statement, arm or constructor, or is a list.
   static bool may_be_flat(const FormatItem& group) {
-    if (group.text != "{") return true;
+    if (group.text != "{" || group.is_literal) return true;
     return group.parts.size() < 2 && (group.parts.empty() || group.parts[0].separator != ";");
   }
 
@@ -98,7 +99,7 @@ class Formatter {
     if (item.kind != FormatItem::Kind::group) return std::string(item.text);
     if (!may_be_flat(item)) return std::nullopt;
     std::string text(item.text);
-    const bool padded = item.text == "{" && !item.parts.empty() && !is_attributes(item);
+    const bool padded = item.text == "{" && !item.is_literal && !item.parts.empty() && !is_attributes(item);
     if (padded) text += ' ';
     for (size_t k = 0; k < item.parts.size(); ++k) {
       const FormatPart& part = item.parts[k];
@@ -170,7 +171,7 @@ class Formatter {
   }
 
   void group(const FormatItem& g, size_t indent) {
-    const bool is_block = g.text == "{" && !is_attributes(g);
+    const bool is_block = g.text == "{" && !g.is_literal && !is_attributes(g);
     auto line = flat(g, width);
     if (line && !is_block && column() + line->size() <= width) {
       out_ += *line;
@@ -206,9 +207,12 @@ std::optional<std::string> format_relay(std::string_view text, const std::string
   constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
   if (text.starts_with(byte_order_mark)) text.remove_prefix(byte_order_mark.size());
   if (!relay_text::parse(text, {.file = file, .outside_constant = {}}, diagnostics)) return std::nullopt;
-  constexpr std::string_view mark = "#[metadata]";
-  size_t metadata = text.starts_with(mark) ? 0 : text.find("\n#[metadata]");
-  metadata = metadata == std::string_view::npos ? text.size() : text[metadata] == '\n' ? metadata + 1 : metadata;
+  if (relay_text::has_old_header(text)) {
+    diagnostics.error(DiagnosticId::unsupported_construct, {.file = file}, "the layout of format 0.0.4 is not defined",
+                      {}, "'dlcc opt --passes=' prints the program in format 0.0.5");
+    return std::nullopt;
+  }
+  const size_t metadata = relay_text::find_metadata(text);
   return Formatter().run(relay_text::format_tree(text.substr(0, metadata), file)) + std::string(text.substr(metadata));
 }
 

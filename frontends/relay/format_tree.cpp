@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "support/dtype.h"
+
 namespace dlcc::frontends::relay_text {
 
 namespace {
@@ -90,6 +92,7 @@ class TreeBuilder {
         continue;
       }
       if (opens) {
+        item.is_literal = item.is("{") && ends_in_element_type(parts.back().items);
         item.kind = FormatItem::Kind::group;
         item.parts = this->parts(false, item.close);
       }
@@ -100,6 +103,14 @@ class TreeBuilder {
   }
 
  private:
+  // Whether the items end in a tensor type, or the type of a scalar, that is not the type of a function's result.
+  static bool ends_in_element_type(const std::vector<FormatItem>& items) {
+    const size_t count = items.size();
+    auto is_result = [&](size_t k) { return k > 0 && items[k - 1].is("->"); };
+    if (count > 1 && items[count - 1].is_group("[") && items[count - 2].is("Tensor")) return !is_result(count - 2);
+    return count > 0 && items[count - 1].token == TokenKind::identifier &&
+           dtype_named(std::string(items[count - 1].text)) && !is_result(count - 1);
+  }
   // A comment on a line of its own belongs to the definition that follows it.
   static bool begins_definition(const FormatPart& part, const FormatItem& item) {
     if (std::ranges::all_of(part.items, &FormatItem::is_comment)) return false;

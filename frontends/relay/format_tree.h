@@ -18,7 +18,8 @@ struct FormatItem {
   std::string_view text;  // of a group: its opening bracket
   std::string_view close;
   TokenKind token = TokenKind::end;
-  int lines_before = 0;  // line breaks since the item before it
+  bool is_literal = false;  // a group: the elements in Tensor[(2), float32]{1, 2}
+  int lines_before = 0;     // line breaks since the item before it
   std::vector<FormatPart> parts;
 
   bool is(std::string_view symbol) const { return kind == Kind::token && text == symbol; }

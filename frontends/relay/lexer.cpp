@@ -24,10 +24,26 @@ std::string printable(char c) {
 
 }  // namespace
 
+bool has_old_header(std::string_view text) {
+  Diagnostics ignored;
+  Lexer lexer(text, "", ignored);
+  return lexer.peek().word("v0") && lexer.peek(1).kind == TokenKind::projection;
+}
+
+size_t find_metadata(std::string_view text) {
+  const bool is_old = has_old_header(text);
+  const std::string mark = is_old ? "\nMETADATA:" : "\n#[metadata]";
+  if (text.starts_with(std::string_view(mark).substr(1))) return 0;
+  const size_t at = text.find(mark);
+  return at == std::string_view::npos ? text.size() : at + 1;
+}
+
 const Token& Lexer::peek(size_t ahead) {
   while (ahead_.size() <= ahead) {
-    ahead_.push_back(scan());
-    ahead_.back().end = position_;
+    Token& t = ahead_.emplace_back(scan());
+    t.end = position_;
+    t.follows_value = follows_value_;
+    follows_value_ = t.kind != TokenKind::symbol || t.is(")") || t.is("]") || t.is("}");
   }
   if (failed_) ahead_[ahead].kind = TokenKind::end;
   return ahead_[ahead];
@@ -51,6 +67,7 @@ void Lexer::go_to(const Token& t) {
   position_ = t.offset;
   line_ = t.line;
   column_ = t.column;
+  follows_value_ = t.follows_value;
   ahead_.clear();
 }
 
@@ -165,7 +182,8 @@ Token Lexer::scan() {
   if (c == '%' || c == '@') return scan_variable(t);
   if (c == '"') return scan_string(t);
   size_t minus = 0;
-  while (at(minus) == '-') ++minus;
+  if (!is_old_ || !follows_value_)
+    while (at(minus) == '-') ++minus;
   std::string_view rest = text_.substr(position_ + minus);
   if (is_digit(at(minus)) || rest.starts_with("inff") || rest.starts_with("nanf")) return scan_number(t);
   if (c == '.' && is_digit(at(1))) {
@@ -238,7 +256,8 @@ Token Lexer::scan_string(Token t) {
   return t;
 }
 
-// Digits, optional fraction and exponent, optional suffix; each leading '-' negates.
+// Digits, optional fraction and exponent, optional suffix; each leading '-' negates. The parser decides whether a
+// suffix may be missing.
 Token Lexer::scan_number(Token t) {
   t.kind = TokenKind::number;
   for (; at() == '-'; advance(1)) t.negative = !t.negative;
@@ -264,11 +283,7 @@ Token Lexer::scan_number(Token t) {
   }
   t.text = text_.substr(position_, n);
   advance(n);
-  const bool has_suffix = scan_word(false) > 0;
-  if (!has_suffix && t.is_float)
-    error(location(t), "a number with a fraction or an exponent has a suffix",
-          fmt::format("write {0}f for float32, {0}f64 or {0}f16; an integer has no fraction", t.text));
-  else if (has_suffix && !scan_suffix(t))
+  if (scan_word(false) > 0 && !scan_suffix(t))
     error(location(t), "this is not a number",
           "floats end in f, f16, f32 or f64; integers in i16, i32, i64 or nothing");
   return t;

@@ -35,9 +35,17 @@ struct Token {
   bool is_float = false;
   int width = 0;  // bits; 0 without suffix
 
+  bool follows_value = false;  // whether the token before ends an expression
+
   bool is(std::string_view symbol) const { return kind == TokenKind::symbol && text == symbol; }
   bool word(std::string_view name) const { return kind == TokenKind::identifier && text == name; }
 };
+
+// Whether the text begins with the header of a format before 0.0.5, such as v0.0.4, perhaps behind comments.
+bool has_old_header(std::string_view text);
+
+// Where the metadata section begins, on a line of its own; the length of the text if there is none.
+size_t find_metadata(std::string_view text);
 
 class Lexer {
  public:
@@ -46,6 +54,9 @@ class Lexer {
 
   const Token& peek(size_t ahead = 0);
   Token next();
+
+  // From here on the text has format 0.0.4, in which '-' behind an expression is an operator, also before a digit.
+  void begin_old_format() { is_old_ = true; }
 
   SourceLocation location(const Token& t) const { return {file_, t.line, t.column, ""}; }
   // Reports the first syntax error; all later tokens are `end`.
@@ -86,6 +97,8 @@ class Lexer {
   size_t position_ = 0;
   int line_ = 1, column_ = 1;
   std::deque<Token> ahead_;
+  bool is_old_ = false;
+  bool follows_value_ = false;  // of the next token
   bool failed_ = false, has_errors_ = false;
   bool is_quiet_ = false;     // errors are not reported
   bool is_unclosed_ = false;  // the block with the latest error is not closed, and neither are those around it

@@ -71,6 +71,7 @@ Parser::Value Parser::statements() {
     }
     Value value = statement();
     if (lexer_.failed() || !accept(";")) return value;
+    if (is_old_) accept(";");  // format 0.0.4 has a;; b
     // a; b  is  let %_ = a; b
     if (std::holds_alternative<Operation>(value.v)) bind(module_.fresh("_"), std::move(value));
   }
@@ -208,7 +209,25 @@ Parser::Value Parser::binary() {
   }
 }
 
+// -value, of format 0.0.4, after the sign.
+Parser::Value Parser::negated(const SourceLocation& where) {
+  Depth depth(*this);
+  Atom value = atom(call());
+  return {Operation(Call{OperatorRef{operators().find("negative")}, {std::move(value)}, {}}), where};
+}
+
+// [a, b] of format 0.0.4, after '[': the tensor of these elements or rows.
+Parser::Value Parser::stacked(const SourceLocation& where) {
+  MakeTuple rows;
+  list("]", [&] { rows.fields.push_back(atom_expr()); });
+  if (rows.fields.empty() && !lexer_.failed())
+    report(DiagnosticId::syntax_error, where, "this tensor has no elements", "zeros(shape=[0]) is an empty tensor");
+  Atom tuple = atom({Operation(std::move(rows)), where});
+  return {Operation(Call{OperatorRef{operators().find("stack")}, {std::move(tuple)}, {{"axis", int64_t{0}}}}), where};
+}
+
 Parser::Value Parser::call() {
+  if (is_old_ && peek().is("-")) return negated(lexer_.location(lexer_.next()));
   Value value = primary();
   while (!lexer_.failed() && peek().is("(")) {
     SourceLocation where = value.location;
@@ -267,6 +286,10 @@ Parser::Value Parser::primary() {
       value = primary_word(t);
       break;
     default:
+      if (is_old_ && accept("[")) {
+        value = stacked(value.location);
+        break;
+      }
       if (!accept("(")) {
         unexpected("an expression");
         return value;
@@ -315,6 +338,8 @@ Parser::Value Parser::primary_word(const Token& t) {
     std::vector<Atom> args = operands(2);
     return operation(RefWrite{args[0], args[1]});
   }
+  if (t.word("Tensor") && peek().is("[")) return tensor_literal(tensor_type(), where);
+  if (peek().is("{") && element_type(t)) return tensor_literal(element(t), where);
   if (t.word("meta")) return meta_constant(where);
   if (t.word("call_tensor")) return call_tensor(where);
   if (t.word("match_cast")) return match_cast(where);

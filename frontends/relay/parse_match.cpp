@@ -46,9 +46,16 @@ Pattern Parser::pattern() {
   auto it = constructors_.find(std::string(name.text));
   if (it == constructors_.end() && may_report() && load_constructor(std::string(name.text)))
     it = constructors_.find(std::string(name.text));
-  if (it == constructors_.end())
-    report(DiagnosticId::undefined_value, lexer_.location(name), fmt::format("there is no constructor {}", name.text));
-  else if (it->second.fields != fields.size())
+  if (it == constructors_.end()) {
+    const auto meant = meant_by(name.text, [&] {
+      std::vector<std::string> names;
+      for (const auto& [known, constructor] : constructors_) names.push_back(known);
+      return names;
+    });
+    report(DiagnosticId::undefined_value, lexer_.location(name), fmt::format("there is no constructor {}", name.text),
+           meant ? fmt::format("did you mean '{}'?", *meant) : "");
+  }
+  if (it != constructors_.end() && it->second.fields != fields.size())
     report(DiagnosticId::wrong_arity, lexer_.location(name),
            fmt::format("constructor {} has {} fields, the pattern {}", name.text, it->second.fields, fields.size()));
   return {Pattern::Constructor{std::string(name.text), std::move(fields)}};

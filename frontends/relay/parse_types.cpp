@@ -1,11 +1,8 @@
-// Parses types, dimensions, attributes and literals.
+// Parses types, dimensions and attributes.
 #include <charconv>
-#include <cmath>
-#include <limits>
 
 #include "frontends/relay/parser.h"
 #include "frontends/relay/remedies.h"
-#include "support/float_formats.h"
 #include "support/similar_names.h"
 
 namespace dlcc::frontends::relay_text {
@@ -16,7 +13,7 @@ using namespace relay;
 
 Type Parser::type() {
   Depth depth(*this);
-  if (accept("(")) return tuple_type(type_list(")"));
+  if (accept("(")) return parenthesised_type();
   Token name = expect_kind(TokenKind::identifier, "a type");
   if (lexer_.failed()) return hole_type();
   if (name.word("_")) return hole_type();
@@ -29,6 +26,21 @@ Type Parser::type() {
     return ref_type(value);
   }
   return named_type(name);
+}
+
+// A tuple type, after '('. In format 0.0.4, a type in parentheses is that type, and (T,) a tuple of one field.
+Type Parser::parenthesised_type() {
+  std::vector<Type> fields;
+  bool has_comma = false;
+  while (!lexer_.failed() && !accept(")")) {
+    fields.push_back(type());
+    if (accept(","))
+      has_comma = true;
+    else if (!peek().is(")"))
+      unexpected("',' or ')'");
+  }
+  if (is_old_ && fields.size() == 1 && !has_comma) return fields[0];
+  return tuple_type(std::move(fields));
 }
 
 std::vector<Type> Parser::type_list(std::string_view close) {
@@ -65,15 +77,20 @@ Type Parser::shape() {
     lexer_.next();
     return use_variable(*variable, Kind::shape, lexer_.location(name));
   }
-  if (!expect("(", "Tensor[")) return nullptr;
   Shape shape;
-  list(")", [&] {
+  auto size = [&] {
     const SourceLocation where = lexer_.location(peek());
     shape.push_back(dim());
     if (shape.back().is_constant() && shape.back().value() < 0)
       report(DiagnosticId::syntax_error, where, fmt::format("the size {} is negative", shape.back().str()),
              "a size is a number of at least 0, a name, or ? for one that is not known");
-  });
+  };
+  if (is_old_ && !peek().is("("))  // Tensor[3, float32]
+    size();
+  else if (expect("(", "Tensor["))
+    list(")", size);
+  else
+    return nullptr;
   return relay::tensor_type(std::move(shape), dtype::boolean);
 }
 
@@ -145,8 +162,15 @@ Type Parser::named_type(const Token& name) {
     return with_shape(TensorType{{}, element->dtype, element->lanes}, {});
   }
   if (may_report() && load_type(std::string(name.text))) return named_type(name);
+  const auto meant = meant_by(name.text, [&] {
+    std::vector<std::string> names = all_element_types();
+    for (const auto& [known_type, params] : types_of_text_) names.push_back(known_type);
+    names.emplace_back("Tensor");
+    return names;
+  });
   report(DiagnosticId::unsupported_type, where, fmt::format("there is no type {}", name.text),
-         "a type is defined by `type " + std::string(name.text) + " { ... }`");
+         meant ? fmt::format("did you mean '{}'?", *meant)
+               : "a type is defined by `type " + std::string(name.text) + " { ... }`");
   if (accept("[")) type_list("]");
   return hole_type();
 }
@@ -221,7 +245,7 @@ Dim Parser::dim_product() {
 Dim Parser::dim_atom() {
   Token t = peek();
   if (t.kind == TokenKind::number) {
-    lexer_.next();
+    check_suffix(lexer_.next());
     uint64_t magnitude = 0;
     auto [end, error] = std::from_chars(t.text.data(), t.text.data() + t.text.size(), magnitude);
     const bool is_whole = error == std::errc() && end == t.text.data() + t.text.size() && !t.is_float;
@@ -284,7 +308,7 @@ AttrValue Parser::attribute_value() {
     return values;
   }
   if (t.kind == TokenKind::number && t.is_float) {
-    lexer_.next();
+    check_suffix(lexer_.next());
     std::optional<double> value = number(t);
     if (!value) report(DiagnosticId::bad_attribute, lexer_.location(t), "this number is out of range");
     return value.value_or(0);
@@ -367,67 +391,6 @@ std::vector<tensor::Layout> Parser::layouts(const AttrValue& value, const Source
   if (!good)
     report(DiagnosticId::bad_attribute, where, "layouts are a list of strings such as \"0:1 1/16:2 2:14 1:16 zero\"");
   return all;
-}
-
-// ---- literals -------------------------------------------------------------------------------------------------------
-
-// The value of a number token; 0 on underflow, empty on overflow of float64.
-std::optional<double> Parser::number(const Token& t) {
-  double value = 0;
-  if (t.text == "inf") {
-    value = HUGE_VAL;
-  } else if (t.text == "nan") {
-    value = std::numeric_limits<double>::quiet_NaN();
-  } else {
-    auto [end, error] = std::from_chars(t.text.data(), t.text.data() + t.text.size(), value);
-    if (error == std::errc::result_out_of_range) {
-      size_t exponent = t.text.find_first_of("eE");
-      bool tiny = exponent == std::string_view::npos ? t.text[0] == '0' : t.text[exponent + 1] == '-';
-      if (!tiny) return std::nullopt;
-      value = 0;
-    }
-  }
-  return t.negative ? -value : value;
-}
-
-Constant Parser::literal(const Token& t) { return t.is_float ? float_literal(t) : integer_literal(t); }
-
-// Without suffix: int32, or int64 if int32 is too narrow.
-Constant Parser::integer_literal(const Token& t) {
-  uint64_t magnitude = 0;
-  auto [end, error] = std::from_chars(t.text.data(), t.text.data() + t.text.size(), magnitude);
-  auto fits = [&](int width) {
-    uint64_t limit = (uint64_t{1} << (width - 1)) - !t.negative;
-    return error == std::errc() && magnitude <= limit;
-  };
-  int width = t.width ? t.width : fits(32) ? 32 : 64;
-  if (!fits(width)) {
-    report(DiagnosticId::syntax_error, lexer_.location(t), fmt::format("this integer does not fit {} bits", width));
-    magnitude = 0;
-  }
-  int64_t value = static_cast<int64_t>(t.negative ? 0 - magnitude : magnitude);
-  if (width == 16) return Constant::of<int16_t>(dtype::i16, {}, {static_cast<int16_t>(value)});
-  if (width == 32) return Constant::of<int32_t>(dtype::i32, {}, {static_cast<int32_t>(value)});
-  return Constant::of<int64_t>(dtype::i64, {}, {value});
-}
-
-Constant Parser::float_literal(const Token& t) {
-  std::optional<double> wide = number(t);
-  double value = wide.value_or(0);
-  float narrow = static_cast<float>(value);
-  if (wide && std::isfinite(value)) {  // not through double, so that it is rounded once
-    auto [end, error] = std::from_chars(t.text.data(), t.text.data() + t.text.size(), narrow);
-    if (error == std::errc::result_out_of_range) narrow = static_cast<float>(std::fabs(value));
-    if (t.negative) narrow = -narrow;
-  }
-  bool finite = std::isfinite(value);
-  bool overflow = !wide || (finite && t.width == 32 && !std::isfinite(narrow)) ||
-                  (finite && t.width == 16 && std::fabs(value) > 65504);
-  if (overflow)
-    report(DiagnosticId::syntax_error, lexer_.location(t), fmt::format("this number does not fit float{}", t.width));
-  if (t.width == 16) return Constant::of<uint16_t>(dtype::f16, {}, {float_to_half(narrow)});
-  if (t.width == 64) return Constant::of<double>(dtype::f64, {}, {value});
-  return Constant::of<float>(dtype::f32, {}, {narrow});
 }
 
 }  // namespace dlcc::frontends::relay_text

@@ -22,19 +22,6 @@ std::optional<Module> parse_with_unknowns(std::string_view text, const ParseOpti
   return Parser(text, options, diagnostics).run();
 }
 
-namespace {
-
-constexpr std::string_view metadata_mark = "#[metadata]";
-
-// The metadata section begins with a line and ends with the text.
-size_t find_metadata(std::string_view text) {
-  if (text.starts_with(metadata_mark)) return 0;
-  size_t at = text.find("\n#[metadata]");
-  return at == std::string_view::npos ? text.size() : at + 1;
-}
-
-}  // namespace
-
 Parser::Parser(std::string_view text, const ParseOptions& options, Diagnostics& diagnostics)
     : text_(text.substr(0, find_metadata(text))),
       metadata_text_(text.substr(text_.size())),
@@ -67,8 +54,8 @@ std::optional<Module> Parser::run() {
 bool Parser::metadata() {
   if (metadata_text_.empty()) return true;
   int line = 1 + static_cast<int>(std::count(text_.begin(), text_.end(), '\n'));
-  auto metadata =
-      parse_metadata(metadata_text_.substr(metadata_mark.size()), {options_.file, line, 1, ""}, diagnostics_);
+  const size_t mark = metadata_text_.find_first_of("]:") + 1;  // #[metadata] or METADATA:
+  auto metadata = parse_metadata(metadata_text_.substr(mark), {options_.file, line, 1, ""}, diagnostics_);
   if (!metadata) return false;
   metadata_ = std::move(*metadata);
   module_.metadata = std::move(metadata_.objects);
@@ -76,8 +63,7 @@ bool Parser::metadata() {
 }
 
 void Parser::header() {
-  if (peek().word("v0") || text_.starts_with("v0.0."))
-    return lexer_.error(location(), "this is an older text format", "format 0.0.5 is read: #[version = \"0.0.5\"]");
+  if (has_old_header(text_)) return old_header();
   if (!accept("#[")) return;
   if (!accept_word("version")) return unexpected("'version'");
   if (!expect("=", "version")) return;
@@ -86,6 +72,18 @@ void Parser::header() {
     return lexer_.error(lexer_.location(version), fmt::format("version \"{}\" is not known", version.text),
                         "the format is \"0.0.5\"");
   expect("]", "the version");
+}
+
+// v0.0.4
+void Parser::old_header() {
+  const SourceLocation where = location();
+  const bool is_known = peek(1).integer == 0 && peek(2).kind == TokenKind::projection && peek(2).integer == 4;
+  if (!is_known)
+    return lexer_.error(where, "this version of the text format is not known",
+                        "the formats are v0.0.4 and #[version = \"0.0.5\"]");
+  for (int k = 0; k < 3; ++k) lexer_.next();
+  is_old_ = true;
+  lexer_.begin_old_format();
 }
 
 // ---- definitions ----------------------------------------------------------------------------------------------------

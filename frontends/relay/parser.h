@@ -1,6 +1,6 @@
 // The parser of Relay text. It accepts the surface syntax of format 0.0.5 (nested calls, graph variables, infix
-// operators, blocks as values) and produces A-normal form: an operand that is not an atom is bound to a new variable of
-// the current block. Internal to frontends/relay; other code calls import_relay.
+// operators, blocks as values), reads the older 0.0.4, too, and produces A-normal form: an operand that is not an atom
+// is bound to a new variable of the current block. Internal to frontends/relay; other code calls import_relay.
 #pragma once
 
 #include <functional>
@@ -52,6 +52,7 @@ class Parser {
 
   // ---- module (parser.cpp)
   void header();
+  void old_header();
   void find_types();
   void definitions();
   void definition();
@@ -95,6 +96,8 @@ class Parser {
   relay::Operation arguments(relay::Atom callee);
   Value primary();
   Value projected(Value);
+  Value negated(const SourceLocation&);
+  Value stacked(const SourceLocation&);
   Value primary_word(const Token&);
   Value named(const Token&);  // an operator or constructor
   Value dynamic_call(const std::string& name, const relay::Operator&, const SourceLocation&);
@@ -119,8 +122,9 @@ class Parser {
   void bind(relay::Var, Value);
   relay::Atom nothing() { return Constant(); }  // after an error
 
-  // ---- types, attributes, literals (parse_types.cpp)
+  // ---- types, attributes, literals (parse_types.cpp, parse_literals.cpp)
   relay::Type type();
+  relay::Type parenthesised_type();
   relay::Type tensor_type();
   relay::Type named_type(const Token&);
   relay::Type function_type();
@@ -150,7 +154,11 @@ class Parser {
   Constant literal(const Token&);
   Constant integer_literal(const Token&);
   Constant float_literal(const Token&);
+  void check_suffix(const Token&);  // that a number with a fraction or an exponent has one
   std::optional<double> number(const Token&);
+  Value tensor_literal(const relay::Type&, const SourceLocation&);
+  Token element_token();
+  std::optional<uint64_t> bits_of_element(const Token&, DType);
   std::vector<tensor::Layout> layouts(const relay::AttrValue&, const SourceLocation&);
 
   // ---- tokens
@@ -239,6 +247,7 @@ class Parser {
   bool is_broken_ = false;            // there are errors besides unknown names
   std::vector<relay::Var> unknowns_;  // in place of unknown names
   Lexer lexer_;
+  bool is_old_ = false;  // whether the text has format 0.0.4
   relay::Module module_;
   relay::Block* block_ = nullptr;  // the current one
   Names<std::string, relay::Var> locals_;

@@ -8,6 +8,8 @@
 // from the use.
 #include "relay/passes/passes.h"
 #include "relay/passes/retype.h"
+#include "relay/type_arguments.h"
+#include "relay/types_in.h"
 
 namespace dlcc::relay {
 
@@ -22,7 +24,7 @@ Type without_variables(const FunctionType& generic, const Type& type) {
 
 class Expander {
  public:
-  explicit Expander(Module& module) : module_(module) {}
+  explicit Expander(Module& module) : module_(module), next_size_(unused_symbol_number(module)) {}
 
   bool has_changed() const { return has_changed_; }
 
@@ -47,7 +49,7 @@ class Expander {
   void expand(Atom& atom, const SourceLocation& location, std::vector<Binding>& out) {
     if (!std::holds_alternative<GlobalRef>(atom) && !std::holds_alternative<ConstructorRef>(atom)) return;
     has_changed_ = true;
-    const Type type = type_of(module_, atom);
+    const Type type = with_new_sizes(type_of(module_, atom));
     const FunctionType& signature = *as<FunctionType>(type);
     Function function;
     Call call{atom, {}, {}};
@@ -65,7 +67,18 @@ class Expander {
     atom = expanded;
   }
 
+  // The sizes of a function of the module are other ones than those of equal names where it is used.
+  Type with_new_sizes(const Type& type) {
+    std::map<std::string, Dim> sizes;
+    for_each_symbol(type, [&](const Symbol& s) {
+      if (s.name != "?" && !sizes.contains(s.name))
+        sizes.emplace(s.name, Dim::symbol({fmt::format("?{}", next_size_++), s.low, s.high}));
+    });
+    return sizes.empty() ? type : substitute(type, sizes);
+  }
+
   Module& module_;
+  int next_size_;
   bool has_changed_ = false;
 };
 

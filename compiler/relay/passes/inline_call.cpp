@@ -31,8 +31,11 @@ Atom CallInliner::copy_body(const Function& callee, const std::set<std::string>*
   find_type_arguments(callee.result_type, b.var->type, types);
   Block body = clone(module_, callee.body, renamed);
   if (visible) {
-    const std::map<std::string, Dim> sizes = sizes_of(callee, *visible, call, b.var->type, body);
+    std::vector<DimPair> pairs = dim_pairs(module_, callee, call.args);
+    add_dim_pairs(callee.result_type, b.var->type, pairs);
+    std::map<std::string, Dim> sizes = sizes_of(pairs, *visible, body);
     substitute_sizes(body, sizes);
+    for (const std::string& name : sizes_of_function_values(callee)) sizes.erase(name);
     if (auto distances = distances_from_lower_bounds(callee, sizes); !distances.empty())
       out.push_back({module_.fresh("sizes", tuple_type({})), RequireSizes{std::move(distances)}, b.location});
   }
@@ -41,18 +44,27 @@ Atom CallInliner::copy_body(const Function& callee, const std::set<std::string>*
   return std::move(body.result);
 }
 
-// The sizes of the callee's symbols: those of the arguments and of the result that the caller knows, else new ones.
-std::map<std::string, Dim> CallInliner::sizes_of(const Function& callee, const std::set<std::string>& visible,
-                                                 const Call& call, const Type& result, Block& body) {
-  std::vector<DimPair> pairs = dim_pairs(module_, callee, call.args);
-  add_dim_pairs(callee.result_type, result, pairs);
+Function CallInliner::copy_local(const Function& callee, const std::set<std::string>& visible,
+                                 const std::vector<DimPair>& pairs, std::map<int, Atom>& renamed) {
+  Function copy = copy_function(module_, callee, renamed);
+  const std::map<std::string, Dim> sizes = sizes_of(pairs, visible, copy);
+  for (const Var& p : copy.params) p->type = substitute(p->type, sizes);
+  copy.result_type = substitute(copy.result_type, sizes);
+  substitute_sizes(copy.body, sizes);
+  return copy;
+}
+
+// The sizes of the symbols in the copy of a function or of its body: those that the caller knows, else new ones.
+template <class FunctionOrBlock>
+std::map<std::string, Dim> CallInliner::sizes_of(const std::vector<DimPair>& pairs,
+                                                 const std::set<std::string>& visible, FunctionOrBlock& copy) {
   std::map<std::string, Dim> sizes = sizes_at_call(pairs);
   std::erase_if(sizes, [&](const auto& size) { return visible.contains(size.first); });
   auto add = [&](const Symbol& s) {
     if (s.name != "?" && !visible.contains(s.name) && !sizes.contains(s.name))
       sizes.emplace(s.name, Dim::symbol({fmt::format("?{}", next_size_++)}));
   };
-  for_each_type(body, [&](Type& type) { for_each_symbol(type, add); });
+  for_each_type(copy, [&](Type& type) { for_each_symbol(type, add); });
   return sizes;
 }
 

@@ -1,11 +1,13 @@
 // Beta reduction: the body of a function in place of a call.
 #pragma once
 
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "relay/ir.h"
+#include "shape/match_sizes.h"
 
 namespace dlcc::relay {
 
@@ -23,12 +25,18 @@ class CallInliner {
   Atom inline_local(const Function& callee, const std::set<std::string>& visible, const Call&, const Binding&,
                     std::vector<Binding>& out);
 
+  // A copy of a local function. Of the sizes that are its own, those that the pairs of dimensions tell replace their
+  // symbols; the others have new symbols. `renamed` is that of copy_function().
+  Function copy_local(const Function&, const std::set<std::string>& visible, const std::vector<DimPair>& pairs,
+                      std::map<int, Atom>& renamed);
+
  private:
   // `visible`: the symbols that keep their meaning; null: all symbols do.
   Atom copy_body(const Function& callee, const std::set<std::string>* visible, const Call&, const Binding&,
                  std::vector<Binding>& out);
-  std::map<std::string, Dim> sizes_of(const Function& callee, const std::set<std::string>& visible, const Call&,
-                                      const Type& result, Block& body);
+  template <class FunctionOrBlock>
+  std::map<std::string, Dim> sizes_of(const std::vector<DimPair>& pairs, const std::set<std::string>& visible,
+                                      FunctionOrBlock& copy);
 
   Module& module_;
   int next_size_;

@@ -8,8 +8,16 @@
 //
 // Contract: effects keep their number and order, because making a function or a tuple has none. A function that an `if`
 // with an unknown condition selects becomes an `if` at each of its calls. It must be one that is known outside of the
-// `if`, or use only values that are. Recursive functions stay; functions in data and references stay values. Function
-// values that nothing uses any more are removed, and so are functions of the module that take or return functions.
+// `if`, or use only values that are. A recursive local function that passes functions on to itself is copied for each
+// call, without these parameters; other recursive functions stay. Functions in data and references stay values.
+// Function values that nothing uses any more are removed, and so are functions of the module that take or return
+// functions.
+//
+//   let %loop = fn (%f: fn (int32) -> int32, %i: int32) -> int32 { if (%i < 9) { %loop(%f, %f(%i)) } else { %i } };
+//   let %y = %loop(%g, %n);
+//
+//   let %loop_1 = fn (%i: int32) -> int32 { if (%i < 9) { %loop_1(%g(%i)) } else { %i } };
+//   let %y = %loop_1(%n);
 #include <algorithm>
 #include <set>
 #include <utility>
@@ -18,8 +26,10 @@
 #include "relay/passes/copy_budget.h"
 #include "relay/passes/inline_call.h"
 #include "relay/passes/passes.h"
+#include "relay/passes/recursive_arguments.h"
 #include "relay/passes/replace.h"
 #include "relay/passes/retype.h"
+#include "relay/type_arguments.h"
 #include "relay/types_in.h"
 
 namespace dlcc::relay {
@@ -27,11 +37,6 @@ namespace dlcc::relay {
 namespace {
 
 using Names = std::set<std::string>;
-
-bool has_function(const Type& type) {
-  if (const TupleType* t = as<TupleType>(type)) return std::ranges::any_of(t->fields, has_function);
-  return as<FunctionType>(type) != nullptr;
-}
 
 bool is_higher_order(const Function& f) {
   return has_function(f.result_type) ||
@@ -74,15 +79,17 @@ class HigherOrderInliner {
       uses_ = Uses(f.body);
       remove_unused(f.body);
     }
-    const Names left = functions_in_use(module_);
-    for (const std::string& name : inlined_)
-      if (!left.contains(name)) module_.functions.erase(name);
+    remove_inlined();
   }
 
  private:
   struct Local {  // a local function that takes or returns functions
     Function function;
     Names visible;  // the sizes around it
+  };
+  struct Recursive {  // a local function that passes functions on to itself
+    Local local;
+    std::vector<size_t> functions;  // the parameters that hold them
   };
   struct Choice {  // a function, or a tuple with one, that an `if` selects
     Atom condition, then_value, else_value;
@@ -183,8 +190,7 @@ class HigherOrderInliner {
   bool is_selected(Binding& b, const Names& visible, std::vector<Binding>& out) {
     if (const MakeTuple* tuple = std::get_if<MakeTuple>(&b.op)) tuples_.emplace(b.var->id, tuple->fields);
     if (const MakeFunction* made = std::get_if<MakeFunction>(&b.op))
-      if (is_higher_order(*made->function) && Uses(made->function->body)[b.var] == 0)
-        locals_.emplace(b.var->id, Local{*made->function, visible});
+      if (is_higher_order(*made->function)) note_function(b.var, {*made->function, visible});
     If* branch = std::get_if<If>(&b.op);
     if (!branch) return false;
     if (const Constant* condition = std::get_if<Constant>(&branch->condition)) {
@@ -196,6 +202,13 @@ class HigherOrderInliner {
     if (are_visible && !is_generic(branch->then_block->result) && !is_generic(branch->else_block->result))
       choices_.emplace(b.var->id, Choice{branch->condition, branch->then_block->result, branch->else_block->result});
     return false;
+  }
+
+  void note_function(const Var& var, Local local) {
+    if (Uses(local.function.body)[var] == 0)
+      locals_.emplace(var->id, std::move(local));
+    else if (auto functions = passed_on_functions(local.function, var); !functions.empty())
+      recursive_.emplace(var->id, Recursive{std::move(local), std::move(functions)});
   }
 
   // Moves the functions of a branch, and tuples with functions, before the `if`, where they use nothing that is
@@ -241,6 +254,10 @@ class HigherOrderInliner {
       has_changed_ = true;
       return false;
     }
+    if (const auto found = var ? recursive_.find((*var)->id) : recursive_.end(); found != recursive_.end()) {
+      specialize(b, *var, Recursive(found->second), out, visible);
+      return false;
+    }
     const auto local = var ? locals_.find((*var)->id) : locals_.end();
     if (local == locals_.end() && !(global && inlined_.contains(global->name))) return false;
     const Function callee = global ? module_.functions.at(global->name) : local->second.function;
@@ -251,6 +268,36 @@ class HigherOrderInliner {
     walk(std::move(body), out, visible);
     known_.apply(result);
     return is_replaced(b, std::move(result));
+  }
+
+  // Makes a copy of the recursive callee that has the call's functions in place of its parameters, and calls the copy.
+  void specialize(Binding& b, const Var& callee, const Recursive& recursive, std::vector<Binding>& out,
+                  Names& visible) {
+    const Function& f = recursive.local.function;
+    if (!budget_.may_copy(f, b.location)) return;
+    Call& call = std::get<Call>(b.op);
+    const Var copy = module_.fresh(callee->name);
+    std::vector<DimPair> pairs;
+    std::map<int, Atom> renamed = {{callee->id, copy}};
+    for (size_t k : recursive.functions) add_dim_pairs(f.params[k]->type, type_of(module_, call.args[k]), pairs);
+    erase_sizes_of_values(f, pairs);
+    Function function = inliner_.copy_local(f, recursive.local.visible, pairs, renamed);
+    for (size_t k : recursive.functions) known_.add(function.params[k], call.args[k]);
+    erase_arguments(function.body, copy, recursive.functions);
+    erase_at(function.params, recursive.functions);
+    erase_at(call.args, recursive.functions);
+    call.callee = copy;
+    copy->type = function_type_of(function);
+    std::vector<Binding> binding;
+    binding.push_back({copy, MakeFunction{std::move(function)}, b.location});
+    walk(std::move(binding), out, visible);
+    has_changed_ = true;
+  }
+
+  static Type function_type_of(const Function& f) {
+    std::vector<Type> params;
+    for (const Var& p : f.params) params.push_back(p->type);
+    return function_type(std::move(params), f.result_type);
   }
 
   // The type of the result is inferred again, since each branch defines its own sizes.
@@ -271,6 +318,22 @@ class HigherOrderInliner {
       }
       for_each_block(binding.op, [&](Block& inner) { remove_unused(inner); });
     }
+  }
+
+  // Removes the functions of the module whose calls were replaced, unless another function still uses them.
+  void remove_inlined() {
+    Names used;
+    std::vector<std::string> rest;
+    for (const auto& [name, f] : module_.functions)
+      if (!inlined_.contains(name)) rest.push_back(name);
+    while (!rest.empty()) {
+      const std::vector<std::string> callees = globals_in(module_.functions.at(rest.back()).body);
+      rest.pop_back();
+      for (const std::string& callee : callees)
+        if (inlined_.contains(callee) && used.insert(callee).second) rest.push_back(callee);
+    }
+    for (const std::string& name : inlined_)
+      if (!used.contains(name)) module_.functions.erase(name);
   }
 
   bool is_unused(const Binding& b) const {
@@ -302,6 +365,7 @@ class HigherOrderInliner {
   CallInliner inliner_;
   std::set<std::string> inlined_;            // functions of the module
   std::map<int, Local> locals_;              // by variable
+  std::map<int, Recursive> recursive_;       // by variable
   std::map<int, std::vector<Atom>> tuples_;  // the fields of tuples with functions, by variable
   std::map<int, Choice> choices_;            // by variable
   Replacements known_;

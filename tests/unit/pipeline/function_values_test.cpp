@@ -136,3 +136,72 @@ TEST_CASE("an instance of a generic function is an argument of a generic functio
   )";
   for (unsigned seed = 0; seed < 3; ++seed) CHECK(difference_of_engines(seed, text, {{dtype::f32, {2}}}) == "");
 }
+
+TEST_CASE("recursive functions that pass functions on to themselves are loops for these functions") {
+  const std::string functions = R"(
+    def @iter(%f: fn (Tensor[(k), float32]) -> Tensor[(k), float32], %n: int32, %x: Tensor[(k), float32])
+        -> Tensor[(k), float32] {
+      if (%n == 0) { %x } else { @iter(%f, %n - 1, %f(%x)) }
+    }
+    def @generic[A](%n: int32, %f: fn (A) -> A, %x: A) -> A { if (%n == 0) { %x } else { @generic(%n - 1, %f, %f(%x)) } }
+    def @tanh(%x: Tensor[(j), float32]) -> Tensor[(j), float32] { tanh(%x) }
+    def @sum_of(%f: fn (int32) -> float32, %n: int32) -> float32 {
+      if (%n == 0) { 0f } else { @sum_of(%f, %n - 1) + %f(%n) }
+    }
+  )";
+  const std::string begin = "def @main(%a: Tensor[(n), float32], %b: Tensor[(3), float32], %k: int32) {\n";
+  for (const char* body : {
+           // of the module, at several functions and sizes
+           "(@iter(@tanh, 3, %a), @iter(@tanh, 2, %b), @iter(fn (%x: Tensor[(3), float32]) { %x * sum(%a) }, 2, %b))",
+           // generic, at several types
+           "(@generic(3, fn (%i: int32) { %i * 2 }, 1), @generic(2, @tanh, %a), @generic(0, @tanh, %b))",
+           // local; the function is a field of a tuple, one of two, and captures values
+           "let %fs = (fn (%x: Tensor[(3), float32]) { %x + %b }, @tanh);"
+           "let %loop = fn (%i: int32, %fs: (fn (Tensor[(3), float32]) -> Tensor[(3), float32], float32),"
+           "                %x: Tensor[(3), float32]) -> Tensor[(3), float32] {"
+           "  if (%i < 1) { %x * %fs.1 } else { let %f = %fs.0; %loop(%i - 1, %fs, %f(%f(%x))) }"
+           "};"
+           "(%loop(2, (%fs.0, 2f), %b), %loop(1, (%fs.0, sum(%a)), %b * 2f))",
+           // a loop with a function within a loop with a function
+           "let %outer = fn (%f: fn (float32) -> float32, %i: int32, %x: float32) -> float32 {"
+           "  let %inner = fn (%g: fn (float32) -> float32, %j: int32, %y: float32) -> float32 {"
+           "    if (%j < 1) { %y } else { %inner(%g, %j - 1, %g(%y)) }"
+           "  };"
+           "  if (%i < 1) { %x } else { %outer(%f, %i - 1, %inner(fn (%z: float32) { %f(%z) - 1f }, %i, %x)) }"
+           "};"
+           "%outer(fn (%x: float32) { %x * 0.5f }, 3, sum(%b))",
+           // the function is selected at run time
+           "let %f = if (sum(%a) > 0f) { fn (%x: float32) { %x + 1f } } else { fn (%x: float32) { %x * 2f } };"
+           "@generic(3, %f, sum(%b))",
+       })
+    for (unsigned seed = 0; seed < 3; ++seed)
+      CHECK(difference_of_engines(seed, functions + begin + body + "}",
+                                  {{dtype::f32, {2}}, {dtype::f32, {3}}, {dtype::i32, {}}}) == "");
+}
+
+TEST_CASE("a function value of any size is called at several sizes") {
+  const std::string functions = R"(
+    def @double(%x: Tensor[(n), float32]) -> Tensor[(2 * n), float32] { concatenate((%x, %x)) }
+    def @both(%f: fn (Tensor[(k), float32]) -> Tensor[(2 * k), float32], %x: Tensor[(n), float32], %y: Tensor[(m), float32]) {
+      (%f(%x), %f(%y))
+    }
+    def @maker(%s: float32) { fn (%x: Tensor[(k), float32]) { concatenate((%x, %x * %s)) } }
+    def @ap(%f, %x) { %f(%x) }
+    def @two(%p, %x, %y) { (%p.0(%x), %p.0(%y), %p.1) }
+  )";
+  const std::string begin = "def @main(%a: Tensor[(n), float32], %b: Tensor[(3), float32], %c: bool) {\n"
+                            "let %used = (@ap(@double, %a), @two((@double, 1f), %a, %b));\n";
+  for (const char* body : {
+           // typed and untyped functions of the module that take functions
+           "let %f = fn (%x: Tensor[(j), float32]) { concatenate((%x, %x + sum(%b))) };"
+           "(@both(@double, %a, %b), @both(%f, %b, %a), @ap(%f, %a), @ap(%f, %b), @ap(@double, %a), @ap(@double, %b))",
+           // functions that functions return, in tuples, and selected
+           "let %f = @maker(2f); let %g = if (%c) { %f } else { @maker(3f) };"
+           "(%f(%a), %f(%b), %g(%a), %g(%b), @both(%g, %a, %b), @two((%f, 1f), %a, %b), @two((@double, %a), %b, %a))",
+           // a function of certain sizes where any is expected
+           "let %f = fn (%x: Tensor[(3), float32]) { concatenate((%x, %b)) }; @both(%f, %b, %b * 2f)",
+       })
+    for (unsigned seed = 0; seed < 3; ++seed)
+      CHECK(difference_of_engines(seed, functions + begin + body + "}",
+                                  {{dtype::f32, {2}}, {dtype::f32, {3}}, {dtype::boolean, {}}}) == "");
+}

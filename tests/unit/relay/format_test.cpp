@@ -56,6 +56,17 @@ TEST_CASE("arms and constructors have a line each, attributes no spaces") {
         "%y: int8x4) { %x }\n");
 }
 
+TEST_CASE("tensors are lists, also behind results of functions") {
+  CHECK(formatted("(int8 {3},Tensor[(2),float32] { 1,-2.5 })") == "(int8{3}, Tensor[(2), float32]{1, -2.5})\n");
+  CHECK(formatted("def @f()->Tensor[(2),int8]{Tensor[(2),int8]{1,2}}") ==
+        "def @f() -> Tensor[(2), int8] { Tensor[(2), int8]{1, 2} }\n");
+  CHECK(formatted("def @f()->int8{int8{2}}") == "def @f() -> int8 { int8{2} }\n");
+}
+
+TEST_CASE("a text of the older format has no layout") {
+  CHECK(formatted("// old\nv0.0.4\nfn () { -1 }").starts_with("t: error[unsupported-construct]"));
+}
+
 TEST_CASE("comments keep their places") {
   const std::string text =
       "// first\n#[version = \"0.0.5\"]\n\n// of @f\ndef @f(%x: int32) { // the body\n  // before\n  let %y = %x; // "

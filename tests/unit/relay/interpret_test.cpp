@@ -51,6 +51,18 @@ TEST_CASE("values of every type are printed as text") {
   CHECK(interpreted(list + "def @main() { Cons(1, Cons(2, Nil)) }") == "Cons(1, Cons(2, Nil))");
 }
 
+TEST_CASE("the text of a value is an expression with this value") {
+  for (const std::string value :
+       {"(Tensor[(2, 2), float32]{1, -2.5, inf, nan}, Cons(int8{-7}, Nil), ())",
+        "(Tensor[(3), float32]{0.10000000149011612, 1e-45, 3.4028234663852886e+38}, ref(Tensor[(0), int64]{}))",
+        "(Tensor[(5), int4]{-8, -1, 0, 1, 7}, Tensor[(5), uint2]{0, 1, 2, 3, 1}, Tensor[(3), float4_e2m1fn]{6, -0.5, 0})",
+        "(Tensor[(2), uint64]{0, 18446744073709551615}, Tensor[(1), float64]{5e-324}, bfloat16{0.1}, Some(uint8{255}))"}) {
+    const std::string once = interpreted("def @main() { " + value + " }");
+    CHECK(interpreted("def @main() { " + once + " }") == once);
+    if (value.find("0.1}") == std::string::npos && value.find("1e-45") == std::string::npos) CHECK(once == value);
+  }
+}
+
 TEST_CASE("polymorphic functions apply to data types") {
   CHECK(interpreted(list + map + fold + R"(
 def @main() {

@@ -1,11 +1,13 @@
-// Parsing, inference and printing take linear time. The limits are several times what a slow machine needs; an
+// Parsing, inference, printing and interpretation take linear time. The limits are several times what a slow machine needs; an
 // algorithm of quadratic time exceeds them by far.
 #include <doctest/doctest.h>
 
 #include <ctime>
 
+#include "frontends/frontend.h"
 #include "frontends/relay/parser.h"
 #include "relay/check_matches.h"
+#include "relay/interpret.h"
 #include "support/deep_stack.h"
 
 namespace dlcc::relay {
@@ -64,6 +66,23 @@ TEST_CASE("a match over ten thousand constructors") {
     arms += fmt::format("C{}(%x) => %x + {},\n", i, i);
   }
   check_time(type + "}\ndef @main(%t: T) -> int32 { match (%t) {" + arms + "} }", 5);
+}
+
+TEST_CASE("a fold over a list of a million scalars") {
+  Diagnostics d;
+  auto module = frontends::import_relay(R"(
+def @list(%n: int32, %rest: List[int32]) -> List[int32] { if (%n == 0) { %rest } else { @list(%n - 1, Cons(%n, %rest)) } }
+def @main() { @foldl(fn (%sum: int64, %x: int32) { %sum + cast(%x, dtype="int64") }, 0i64, @list(1000000, Nil)) }
+)",
+                                       {}, d);
+  REQUIRE_MESSAGE(module, d.str());
+  const std::clock_t begin = std::clock();
+  const auto result = interpret(*module, {}, tensor::Precision::specified, d);
+  const double time = static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
+  MESSAGE("a list is built and folded: " << time << " s");
+  REQUIRE_MESSAGE(result, d.str());
+  CHECK(str(result->value) == "500000500000i64");
+  CHECK(time < 10);
 }
 
 // Each function has two uses of the one before: only what a use needs is inferred, and once for each type.
