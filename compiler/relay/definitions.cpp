@@ -33,6 +33,21 @@ std::vector<TensorType> types_of(const Module& module, const std::vector<Atom>& 
   return types;
 }
 
+// Whether attributes repeat operands, as those of arange do: they are known when the operator is applied.
+bool repeats_operands(const Operator& op) {
+  return std::ranges::any_of(
+      op.attributes, [&](const Operator::Attribute& a) { return std::ranges::count(op.arguments, a.name) > 0; });
+}
+
+void repeat_operands(const Operator& op, const std::vector<Constant>& args, Attrs& attrs) {
+  for (size_t k = 0; k < args.size(); ++k) {
+    const bool is_attribute = std::ranges::count(op.attributes, op.arguments[k], &Operator::Attribute::name) > 0;
+    if (!is_attribute || args[k].count() != 1) continue;
+    const bool is_number = is_float(args[k].dtype());
+    attrs[op.arguments[k]] = is_number ? AttrValue(args[k].number_at(0)) : AttrValue(args[k].integer_at(0));
+  }
+}
+
 }  // namespace
 
 bool Definitions::Applied::fits(const std::vector<Constant>& list) const {
@@ -54,7 +69,7 @@ const tensor::CompiledKernel& Definitions::of(const Operator& op, const Call& ca
   auto [it, added] = operators_.try_emplace(&call);
   Applied& applied = it->second;
   const bool by_value = !op.variadic && args.size() > op.arguments.size();
-  const bool symbolic = by_value || applied.has_symbols;
+  const bool repeats = repeats_operands(op), symbolic = by_value || repeats || applied.has_symbols;
   if (added || symbolic || !applied.fits(args)) {
     const std::vector<TensorType> types = types_of(module_, call.args, args);
     applied.args.clear();
@@ -69,6 +84,7 @@ const tensor::CompiledKernel& Definitions::of(const Operator& op, const Call& ca
     });
     Attrs attrs = sizes ? sizes->apply(call.attrs) : call.attrs;
     if (sizes && has_symbols(attrs)) throw Stopped{tensor::Status::dimension_out_of_range};  // a size exceeds int64
+    if (repeats) repeat_operands(op, args, attrs);
     if (by_value || applied.has_symbols || sizes_matter || !is_static(result))
       attrs = resolved_attributes(op, attrs, applied.types);
     args.resize(applied.types.size());

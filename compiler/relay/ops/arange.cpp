@@ -1,6 +1,7 @@
 // arange: the numbers from a start to a stop, every step-th. The size of the result is known if the three are known.
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 
 #include "relay/op_support/elements.h"
 #include "relay/op_support/type_checks.h"
@@ -47,6 +48,20 @@ Checked<Dim> count_between(const AttrValue& start, const AttrValue& stop, const 
   return shape_error("the result has too many elements");
 }
 
+// The number of elements if the operands are integers, of which the start and the stop may be expressions of sizes.
+std::optional<Dim> count_by_sizes(const Operands& in) {
+  std::vector<Dim> values;
+  for (const Operand& x : in) {
+    if (!is_integer(x.dtype) || !x.value || x.value->elements.size() != 1 || !x.value->elements[0]) return std::nullopt;
+    values.push_back(*x.value->elements[0]);
+  }
+  const auto step = values[2].constant();
+  if (!step || *step == 0 || *step == INT64_MIN) return std::nullopt;
+  const Dim distance = *step > 0 ? values[1] - values[0] : values[0] - values[1];
+  const Dim count = max(floor_div(distance + Dim(std::abs(*step) - 1), std::abs(*step)), 0);
+  return count.is_overflow() ? std::nullopt : std::optional(count);
+}
+
 TypeResult type_of_arange(const ArangeAttrs& a, const Operands& in) {
   const char* names[] = {"start", "stop", "step"};
   for (size_t k = 0; k < 3; ++k)
@@ -56,7 +71,8 @@ TypeResult type_of_arange(const ArangeAttrs& a, const Operands& in) {
                   step = known_number(a.step, in[2]);
   double distance = 1;
   if (detail::from_value(step, distance) && distance == 0) return attribute_error("step must not be 0");
-  if (start.is_none() || stop.is_none() || step.is_none()) return tensor_result({unknown_dim()}, a.dtype);
+  if (start.is_none() || stop.is_none() || step.is_none())
+    return tensor_result({count_by_sizes(in).value_or(unknown_dim())}, a.dtype);
   const Checked<Dim> count = count_between(start, stop, step);
   if (auto* e = std::get_if<TypeError>(&count)) return *e;
   return tensor_result({std::get<Dim>(count)}, a.dtype);

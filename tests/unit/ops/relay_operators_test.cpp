@@ -58,6 +58,19 @@ TEST_CASE("arange") {
   CHECK(error_of("arange", range(0, 3, 0), types_of(operands(0, 3, 0))) == "bad-attribute: step must not be 0");
   CHECK(type_of("arange", {{"dtype", "int32"}}, types_of({ints({}, {0}), ints({}, {3}), ints({}, {1})})) ==
         "Tensor[(?), int32]");
+  auto of_sizes = [](const Dim& start, const Dim& stop, int64_t step) {
+    Operands in;
+    for (const Dim& d : {start, stop, Dim(step)}) {
+      auto value = std::make_shared<tensor::SymbolicTensor>();
+      value->elements = {d};
+      in.push_back({i64({}), value});
+    }
+    return type_of("arange", {{"dtype", "int64"}}, in);
+  };
+  const Dim n = size_symbol("n");
+  CHECK(of_sizes(0, n, 1) == "Tensor[(n), int64]");
+  CHECK(of_sizes(2, n, 3) == "Tensor[(floor_div(n, 3)), int64]");
+  CHECK(of_sizes(n, 0, -2) == "Tensor[(floor_div(n + 1, 2)), int64]");
 }
 
 TEST_CASE("arange of integers that float64 does not represent") {

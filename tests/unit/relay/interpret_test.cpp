@@ -63,6 +63,14 @@ TEST_CASE("the text of a value is an expression with this value") {
   }
 }
 
+TEST_CASE("operands that attributes repeat may be values of the run") {
+  const std::string range = R"(
+    def @range(%stop: float32, %step: float32) { arange(0f, %stop, %step, dtype="float32") }
+    def @main() { (@range(2f, 0.5f), @range(1f, 0.5f)) }
+  )";
+  CHECK(interpreted(range) == "(Tensor[(4), float32]{0, 0.5, 1, 1.5}, Tensor[(2), float32]{0, 0.5})");
+}
+
 TEST_CASE("polymorphic functions apply to data types") {
   CHECK(interpreted(list + map + fold + R"(
 def @main() {
