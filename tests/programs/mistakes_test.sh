@@ -44,10 +44,9 @@ def @main(%x: Tensor[(6), float32], %y: Tensor[(9), float32]) {
 }
 END
   cat >function_value.rly <<END
-def @apply(%f, %x) { %f(%x) }
-def @main(%a: Tensor[(n), float32], %b: Tensor[(m), float32]) {
-  let %g = fn (%x: Tensor[(k), float32]) -> Tensor[(k), float32] { %x + %x };
-  (@apply(%g, %a), @apply(%g, %b))
+def @main(%a: Tensor[(n), float32]) {
+  let %cell = ref(fn (%x: Tensor[(k), float32]) -> Tensor[(k), float32] { %x + %x });
+  ref_read(%cell)(%a)
 }
 END
   cat >spelling.rly <<END
