@@ -40,7 +40,12 @@ void IndexFacts::enter_loop(const Var& v, const Expr& extent) {
   const Dim variable = Dim::symbol({fmt::format("%{}", next_loop_++), 0, is_number ? end->value() - 1 : INT64_MAX});
   dims_.insert_or_assign(v, variable);
   loop_variables_.insert_or_assign(scalar_of(variable.symbols()[0]), Expr(v));
-  if (end && !is_number) facts_.assume_le(variable, *end - Dim(1));
+  if (!end || is_number) return;
+  facts_.assume_le(variable, *end - Dim(1));
+  // A loop over a product of sizes has iterations only if no size is zero.
+  if (end->terms().size() == 1 && end->terms()[0].coefficient > 0)
+    for (const auto& atom : end->terms()[0].atoms)
+      if (const Dim size = Dim::of_atom(atom); facts_.provably_le(0, size)) facts_.add_lemma(1, size);
 }
 
 void IndexFacts::define(const Var& v, const Expr& value) {

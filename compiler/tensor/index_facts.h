@@ -23,7 +23,7 @@ class IndexFacts {
  public:
   explicit IndexFacts(const std::vector<Symbol>&);
 
-  // 0 <= variable < extent, in a loop.
+  // 0 <= variable < extent, in a loop. If the extent is a product of sizes, none of them is zero.
   void enter_loop(const Var&, const Expr& extent);
   // variable = value, in a let.
   void define(const Var&, const Expr& value);

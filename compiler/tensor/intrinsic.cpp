@@ -1,7 +1,9 @@
 #include "tensor/intrinsic.h"
 
+#include <cstddef>
 #include <map>
 
+#include "support/row_major.h"
 #include "tensor/visit.h"
 
 namespace dlcc::tensor {
@@ -47,7 +49,20 @@ class Inliner {
   std::map<Buffer, Region> boxes_;
 };
 
+// The strides of the buffer's last `rank` dimensions; empty if one of them is not constant.
+std::vector<int64_t> inner_strides(const BufferNode& buffer, std::ptrdiff_t rank) {
+  if (!buffer.strides.empty()) return {buffer.strides.end() - rank, buffer.strides.end()};
+  Shape shape(buffer.shape.end() - rank, buffer.shape.end());
+  if (rank > 0) shape[0] = 1;  // a stride is the product of the extents after it
+  return is_static(shape) ? row_major_strides(static_shape(shape)) : std::vector<int64_t>();
+}
+
 }  // namespace
+
+bool fits_operand(const BufferNode& buffer, const BufferNode& operand) {
+  if (buffer.type != operand.type || buffer.scope != operand.scope || buffer.rank() < operand.rank()) return false;
+  return operand.strides.empty() || inner_strides(buffer, operand.rank()) == operand.strides;
+}
 
 Stmt inline_intrinsic(const IntrinsicCall& call) {
   Inliner inliner(call);

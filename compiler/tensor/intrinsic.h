@@ -29,6 +29,10 @@ struct Intrinsic {
   std::string emission;
 };
 
+// Whether a box of the buffer can be this operand of an intrinsic: the type, the scope and the strides agree. The
+// operand's dimensions are the last ones of the buffer, whose other dimensions may have symbolic extents.
+bool fits_operand(const BufferNode& buffer, const BufferNode& operand);
+
 // The intrinsic's body with the operands replaced by the boxes of the call.
 Stmt inline_intrinsic(const IntrinsicCall&);
 

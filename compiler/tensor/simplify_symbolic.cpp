@@ -1,5 +1,8 @@
 #include "tensor/simplify_symbolic.h"
 
+#include <algorithm>
+#include <numeric>
+
 #include "tensor/analysis.h"
 #include "tensor/index_facts.h"
 #include "tensor/simplify.h"
@@ -7,6 +10,43 @@
 
 namespace dlcc::tensor {
 namespace {
+
+// a = quotient * b + remainder by long division: the first term of `b` divides no term of the remainder.
+Facts::Division long_division(const Dim& a, const Dim& b) {
+  constexpr int max_steps = 16;
+  const Dim lead = Dim::sum_of({b.terms()[0]});
+  Facts::Division result{0, a};
+  for (int step = 0; step < max_steps; ++step) {
+    Dim part;
+    for (const Dim::Term& t : result.remainder.terms()) {
+      const Dim term = Dim::sum_of({t}), factor = floor_div(term, lead);
+      if (factor * lead == term) part = factor;
+    }
+    if (part == Dim(0)) break;
+    result = {result.quotient + part, result.remainder - part * b};
+  }
+  return result;
+}
+
+// The quotient and the remainder of a / b where `b` is a sum, such as that of (i * (w + 1) + j) / (w + 1), which are i
+// and j if 0 <= j <= w. A divisor c * d is tried as d, then c: (i * (2 * w + 2) + j) / (4 * w + 4) is i / 2 if
+// 0 <= j < 2 * w + 2. Empty if that does not simplify the division.
+std::optional<Facts::Division> divide_by_sum(const Facts& facts, const Dim& a, const Dim& b) {
+  if (b.is_overflow() || b.terms().size() < 2 || !facts.provably_le(1, b)) return std::nullopt;
+  int64_t content = 0;
+  for (const Dim::Term& t : b.terms()) content = std::gcd(content, t.coefficient);
+  constexpr int64_t max_content = 64;
+  for (int64_t c = 1; c <= std::min(content, max_content); ++c) {
+    if (content % c) continue;
+    std::vector<Dim::Term> terms = b.terms();
+    for (Dim::Term& t : terms) t.coefficient /= c;
+    const Dim d = Dim::sum_of(std::move(terms));
+    const auto [quotient, remainder] = long_division(a, d);
+    if (quotient.is_overflow() || !facts.provably_le(0, remainder) || !facts.provably_lt(remainder, d)) continue;
+    return Facts::Division{floor_div(quotient, c), d * floor_mod(quotient, c) + remainder};
+  }
+  return std::nullopt;
+}
 
 class SymbolicSimplifier {
  public:
@@ -40,7 +80,8 @@ class SymbolicSimplifier {
       if (facts.provably_le(*b, *a)) return x.op == BinaryOp::min ? x.b : x.a;
       return e;
     }
-    const auto division = facts.divide(*a, *b);
+    auto division = facts.divide(*a, *b);
+    if (!division) division = divide_by_sum(facts, *a, *b);
     if (!division) return e;
     const Dim& result = x.op == BinaryOp::floor_div ? division->quotient : division->remainder;
     return result.is_overflow() ? e : facts_.expression_of(result);

@@ -35,7 +35,6 @@
 #include <set>
 #include <utility>
 
-#include "support/row_major.h"
 #include "tensor/analysis.h"
 #include "tensor/independent_lanes.h"
 #include "tensor/intrinsic.h"
@@ -329,14 +328,7 @@ void Verifier::intrinsic(const IntrinsicCall& x) {
     for (const Expr& e : r.begin) typed_root(e, dtype::i64, "a region's begin");
     indices(r.buffer, r.begin);
     expect(readable_.count(r.buffer) > 0, "buffer {} is used before it is declared", got.name);
-    bool fits = got.type == want.type && got.scope == want.scope && got.rank() >= want.rank();
-    if (fits && !want.strides.empty()) {
-      std::vector<int64_t> strides = got.strides;
-      if (strides.empty() && is_static(got.shape)) strides = row_major_strides(static_shape(got.shape));
-      fits = static_cast<int>(strides.size()) == got.rank() &&
-             std::equal(want.strides.begin(), want.strides.end(), strides.end() - want.rank());
-    }
-    expect(fits, "{} does not fit operand {} of {}", got.name, k, x.intrinsic->name);
+    expect(fits_operand(got, want), "{} does not fit operand {} of {}", got.name, k, x.intrinsic->name);
     if (operands[k].access == Access::write) written(r.buffer);
   }
 }

@@ -5,7 +5,6 @@
 #include <set>
 #include <utility>
 
-#include "support/row_major.h"
 #include "tensor/simplify.h"
 #include "tensor/visit.h"
 
@@ -52,7 +51,7 @@ class Matcher {
 
   // An element of an operand at `inside` is the element of `buffer` at `at`: the box begins at the difference.
   bool access(const Buffer& operand, const std::vector<Expr>& inside, const Buffer& buffer, std::vector<Expr> at) {
-    if (!fits(*operand, *buffer)) return false;
+    if (!fits_operand(*buffer, *operand)) return false;
     const size_t leading = at.size() - inside.size();
     for (size_t d = 0; d < at.size(); ++d) {
       if (d >= leading) at[d] = at[d] - in_other_lanes(inside[d - leading]);
@@ -61,15 +60,6 @@ class Matcher {
     }
     auto [box, is_new] = boxes_.emplace(operand, Region{buffer, at});
     return is_new || (box->second.buffer == buffer && std::ranges::equal(box->second.begin, at, structurally_equal));
-  }
-
-  static bool fits(const BufferNode& operand, const BufferNode& buffer) {
-    if (operand.type != buffer.type || operand.scope != buffer.scope || operand.rank() > buffer.rank()) return false;
-    if (operand.strides.empty()) return true;
-    std::vector<int64_t> strides = buffer.strides;
-    if (strides.empty() && is_static(buffer.shape)) strides = row_major_strides(static_shape(buffer.shape));
-    return std::cmp_equal(strides.size(), buffer.rank()) &&
-           std::equal(operand.strides.begin(), operand.strides.end(), strides.end() - operand.rank());
   }
 
   Expr in_other_lanes(const Expr& e) const { return own_lane_ ? substitute(e, {{own_lane_, Expr(other_lane_)}}) : e; }

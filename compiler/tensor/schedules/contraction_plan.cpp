@@ -301,12 +301,12 @@ class ContractionPlanner {
   void copy_into_blocks() {
     const Shape& shape = data().buffer->shape;
     const bool gathers = std::ranges::any_of(plan_.data_strides, [](int64_t s) { return s != 1; });
-    if (!multiplies_bytes() || !reads_inside_ || gathers || !is_static(shape) || data().indices.size() < 3) return;
+    if (!multiplies_bytes() || !reads_inside_ || gathers || data().indices.size() < 3) return;
     if (!normalized(layout_of(data().buffer), shape).is_dense()) return;
     const Axis& channels = stage().reduction->axes[0];
     constexpr int channel_dim = 1;
     const bool in_blocks = channels.extent.value() % channel_block == 0 &&
-                           uses(data().indices[channel_dim], channels.var) &&
+                           uses(data().indices[channel_dim], channels.var) && shape[channel_dim].is_constant() &&
                            shape[channel_dim].value() % channel_block == 0;
     if (!in_blocks || extent(plan_.n_axis) < channel_block) return;
     Layout blocks = blocked_layout(shape, channel_dim, channel_block, Layout::Tail::zero);

@@ -86,6 +86,24 @@ static Stmt in_static_row_tiles(int64_t width, int64_t vectors, int64_t lanes, R
   return sequence(std::move(all));
 }
 
+Stmt with_overlap(const Dim& begin, const Dim& end, int64_t size, const std::function<Stmt(const Expr& first)>& tile,
+                  const Stmt& otherwise) {
+  const Dim rest = end - begin;
+  Var t = make_var("tile");
+  const Expr first = min(Expr(begin) + Expr(t) * Expr(size), Expr(end - Dim(size)));
+  Stmt tiles = for_loop(t, Expr(floor_div(rest + Dim(size - 1), size)), LoopKind::serial, tile(first));
+  return if_then(Expr(size) <= Expr(end), tiles, otherwise);
+}
+
+Stmt overlapping_vectors(const Dim& begin, const Dim& end, int64_t lanes,
+                         const std::function<Stmt(const Expr& first, int64_t lanes)>& vector) {
+  Stmt all;
+  for (int64_t n = 1; n <= lanes; n *= 2)
+    all = with_overlap(
+        n == lanes ? begin : Dim(0), end, n, [&](const Expr& first) { return vector(first, n); }, all);
+  return all;
+}
+
 Stmt in_row_tiles(const Dim& width, int64_t vectors, int64_t lanes, Repetition repetition, const RowTileBody& tile) {
   if (width.is_constant()) return in_static_row_tiles(width.value(), vectors, lanes, repetition, tile);
   const int64_t size = vectors * lanes;
@@ -93,15 +111,16 @@ Stmt in_row_tiles(const Dim& width, int64_t vectors, int64_t lanes, Repetition r
   Var t = make_var("tile"), v = make_var("vector");
   const Expr done = Expr(tiles * Dim(size));
   Stmt whole = for_loop(t, Expr(tiles), LoopKind::parallel, tile(Expr(t) * Expr(size), vectors, lanes));
+  const Dim last = width - floor_div(width, lanes) * Dim(lanes);  // results after the last whole vector
+  if (repetition == Repetition::allowed && last != Dim(0)) {
+    auto vector = [&](const Expr& left, int64_t n) { return tile(left, 1, n); };
+    return sequence({whole, overlapping_vectors(tiles * Dim(size), width, lanes, vector)});
+  }
   Stmt single =
       for_loop(v, Expr(floor_div(rest, lanes)), LoopKind::serial, tile(done + Expr(v) * Expr(lanes), 1, lanes));
-  const Dim last = width - floor_div(width, lanes) * Dim(lanes);  // results after the last whole vector
   if (last == Dim(0)) return sequence({whole, single});
   Stmt narrow = in_vectors(last, lanes / 2, LoopKind::serial,
                            [&](const Expr& left, int64_t n) { return tile(Expr(width - last) + left, 1, n); });
-  if (repetition == Repetition::allowed)
-    narrow = if_then(Expr(lanes) <= Expr(width),
-                     if_then(Expr(0) < Expr(last), tile(Expr(width) - Expr(lanes), 1, lanes)), narrow);
   return sequence({whole, single, narrow});
 }
 

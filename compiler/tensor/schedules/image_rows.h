@@ -37,11 +37,24 @@ bool leaves_unchanged(const Stage&, const Load&);
 // The lanes of a vector of the stage's results: those of the widest type in the computation, at least 1.
 int64_t lanes_of(const Stage&, const Machine&);
 
+// A loop over tiles of `size` iterations of a loop of symbolic extent, which cover the iterations [begin, end). The
+// last tile ends at `end` and overlaps the one before it: 7 iterations are two tiles of 4. If `end` is less than
+// `size`, the statement `otherwise`.
+Stmt with_overlap(const Dim& begin, const Dim& end, int64_t size, const std::function<Stmt(const Expr& first)>& tile,
+                  const Stmt& otherwise);
+
+// Vectors of a loop of symbolic extent, which cover the iterations [begin, end), the last one with an overlap. If there
+// are less than `lanes` iterations in all, the vectors have the largest power of two of lanes that is not more, and
+// cover [0, end). `lanes` is a power of two.
+Stmt overlapping_vectors(const Dim& begin, const Dim& end, int64_t lanes,
+                         const std::function<Stmt(const Expr& first, int64_t lanes)>& vector);
+
 // Cuts a row of `width` results: a parallel loop over tiles of `vectors` vectors, then at most one tile of fewer
 // vectors, then vectors of smaller powers of two, since others take several registers. tile(left, vectors, lanes) gives
 // the statement for vectors * lanes results from `left` on. If results may be computed twice, the last vector overlaps
 // the one before it instead of being divided: 14 results are two vectors of 8. In a row of symbolic width, the tile of
-// fewer vectors is a loop over single vectors, and `lanes` must be a power of two.
+// fewer vectors is a loop over single vectors, and `lanes` must be a power of two. A row that is shorter than a vector
+// has overlapping vectors, too.
 enum class Repetition : uint8_t { forbidden, allowed };
 Stmt in_row_tiles(const Dim& width, int64_t vectors, int64_t lanes, Repetition,
                   const std::function<Stmt(const Expr& left, int64_t vectors, int64_t lanes)>& tile);

@@ -36,9 +36,10 @@ class BlockLoops {
       result_.params.push_back(std::move(p));
     }
     std::vector<Stmt> body;
+    Dim done = 0;
     for (size_t k = 0; k < blocks_.size(); ++k) {
       if (!share_parameters(blocks_[k], m)) return std::nullopt;
-      body.push_back(loop(k, m));
+      body.push_back(loop(k, m, done));
     }
     result_.body = with_unique_names(sequence(std::move(body)));
     verify_after("schedule_row_blocks", result_);
@@ -75,14 +76,14 @@ class BlockLoops {
     return true;
   }
 
-  // The loop over the blocks of one size, which begin after the rows of the larger blocks.
-  Stmt loop(size_t k, size_t m) const {
+  // The loop over the blocks of one size, of which as many as fit begin after the first `done` rows. Adds their rows to
+  // `done`.
+  Stmt loop(size_t k, size_t m, Dim& done) const {
     const int64_t rows = blocks_[k].rows;
-    const Dim& n = slices_.count;
-    const Dim done = k == 0 ? Dim(0) : floor_div(n, blocks_[k - 1].rows) * Dim(blocks_[k - 1].rows);
-    const Dim count = floor_div(n, rows) - floor_div(done, rows);
+    const Dim count = floor_div(slices_.count - done, rows);
     Var b = make_var("block");
     const Expr first = Expr(done) + Expr(b) * Expr(rows);
+    done = done + count * Dim(rows);
     Stmt body = rewrite_accesses(blocks_[k].scheduled.variants[m].body, [&](Buffer& buffer, std::vector<Expr>& at) {
       auto it = buffers_.find(buffer);
       if (it == buffers_.end()) return;

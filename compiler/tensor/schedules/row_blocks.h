@@ -4,8 +4,8 @@
 //
 //   parallel b in floordiv(n, 64): contraction of rows 64 * b + [0, 64)
 //   for b in the rest by 16: contraction of 16 rows          # at most three blocks
-//   for b in the rest by 4: contraction of 4 rows
-//   for b in the rest: contraction of 1 row
+//   for b in the rest by 4: contraction of 4 rows            # at most three blocks
+//   the rest: a contraction of 3, 2 or 1 rows                # at most one block, since each block reads all weights
 #pragma once
 
 #include <optional>

@@ -13,6 +13,7 @@
 #include "tensor/passes/fuse_rows.h"
 #include "tensor/passes/merge_axes.h"
 #include "tensor/passes/shrink_scratch.h"
+#include "tensor/passes/split_axes.h"
 #include "tensor/passes/tensorize.h"
 #include "tensor/schedules/column_reduction.h"
 #include "tensor/schedules/constant_packing.h"
@@ -201,6 +202,7 @@ ScheduledFunction schedule(ScheduleRequest r) {
     if (r.constant[k]) r.layouts[k] = {};
   TensorFunction& f = r.function;
   if (!has_body(f)) {
+    split_axes(f, r.layouts);
     merge_axes(f, r.layouts);
     pad_constant_vectors(r, r.layouts);
   }

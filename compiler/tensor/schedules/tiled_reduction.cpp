@@ -257,11 +257,16 @@ class TiledReductionScheduler {
     }
     auto part = [&](const Dim& from, const Dim& to, bool is_inside) -> Stmt {
       if (from == to) return nullptr;
-      return vector_loop(to - from, "i", [&](const Expr& i) {
+      auto elements = [&](const Expr& i) {
         std::vector<Expr> at = loops.index, source;
         at[last] = i + Expr(from);
         for (size_t d = 0; d <= last; ++d) source.push_back(at[d] + Expr(copy.first[d]));
         return store(copy.padded, at, is_inside ? load(copy.operand, std::move(source), copy.outside) : copy.outside);
+      };
+      if ((to - from).is_constant()) return vector_loop(to - from, "i", elements);
+      return overlapping_vectors(0, to - from, channel_block, [&](const Expr& first, int64_t lanes) {
+        Var i = make_var("i");
+        return for_loop(i, lanes, LoopKind::vector, elements(first + Expr(i)));
       });
     };
     return loops.wrap(sequence({part(0, begin, false), part(begin, end, true), part(end, width, false)}), 0, last);
@@ -291,6 +296,7 @@ class TiledReductionScheduler {
     const Dim& extent = axis(tile_.unrolled_axis).extent;
     const int64_t size = tile_.unrolled;
     const Dim tiles = floor_div(extent, size), rest = extent - tiles * Dim(size);
+    if (!rest.is_constant() && repetition() == Repetition::allowed) return overlapping_tiles(extent);
     Var t = make_var("tile"), last = make_var("u");
     Stmt whole = for_loop(t, Expr(tiles), LoopKind::parallel, rows(Expr(t) * Expr(size), size));
     if (rest == Dim(0)) return whole;
@@ -298,6 +304,19 @@ class TiledReductionScheduler {
     return sequence({whole, rest.is_constant()
                                 ? rows(done, rest.value())
                                 : for_loop(last, Expr(rest), LoopKind::serial, rows(done + Expr(last), 1))});
+  }
+
+  // Tiles of a symbolic number of indices of the unrolled axis: those of the size that the plan has, if there are as
+  // many indices, else tiles of half the size, else single indices.
+  Stmt overlapping_tiles(const Dim& extent) const {
+    auto tiles = [&](int64_t size, const Stmt& otherwise) {
+      return with_overlap(
+          0, extent, size, [&](const Expr& first) { return rows(first, size); }, otherwise);
+    };
+    Var u = make_var("u");
+    const Stmt single = for_loop(u, Expr(extent), LoopKind::serial, rows(Expr(u), 1));
+    const int64_t size = tile_.unrolled, half = ceil_div(size, 2);
+    return tiles(size, half > 1 ? tiles(half, single) : single);
   }
 
   // A result must not be computed twice if the epilogue reads an operand: the result may be stored in its memory.

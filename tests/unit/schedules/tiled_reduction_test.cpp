@@ -81,6 +81,22 @@ TEST_CASE("images of symbolic height and width") {
   check(depthwise({.c = 3, .h = h, .w = w, .dilation = 2, .pad = 2}, DepthwiseEpilogue::residual));
 }
 
+TEST_CASE("the last tile of a symbolic number of rows overlaps another one, unless the result may replace an operand") {
+  const Dim h = Dim::symbol({"h", 1}), w = Dim::symbol({"w", 1});
+  auto overlaps = [&](DepthwiseEpilogue epilogue) {
+    const TensorFunction f = depthwise({.c = 3, .h = h, .w = w}, epilogue);
+    check_symbolic_schedule(f, {}, {}, {}, {1, 3, 4, 7, 8, 14});
+    const std::string text = print(
+        schedule({f, std::vector<bool>(f.params.size(), false), std::vector<Layout>(f.params.size() + 1), {avx512}})
+            .variants[0]);
+    CAPTURE(text);
+    CHECK(text.find("min(16 * tile, w - 16)") != std::string::npos);  // the padded copy
+    return text.find("min(8 * tile, h - 8)") != std::string::npos && text.find("min(4 * tile, h - 4)") != std::string::npos;
+  };
+  CHECK(overlaps(DepthwiseEpilogue::nothing));
+  CHECK_FALSE(overlaps(DepthwiseEpilogue::residual));
+}
+
 TEST_CASE("sums along an axis of symbolic size") {
   const Dim m = Dim::symbol({"m"}), n = Dim::symbol({"n"});
   Definition d("sum");

@@ -235,6 +235,28 @@ TEST_CASE("dot products of four unsigned and signed bytes equal the definition")
   check_schedule(d.finish(), {false, true}, {}, {}, machines);
 }
 
+TEST_CASE("dot products of bytes in images of symbolic height and width") {
+  const Dim h = Dim::symbol({"h", 1}), w = Dim::symbol({"w", 1});
+  const std::vector<Machine> machines = {
+      {.vector_bytes = 32, .vector_registers = 16, .byte_products = ByteProducts::pairs},
+      {.vector_bytes = 64, .vector_registers = 32, .byte_products = ByteProducts::dot}};
+  const std::vector<bool> constant = {false, true, true};
+  auto check = [&](const Conv& p, bool in_blocks, const char* scratch) {
+    TensorFunction f = convolution_in(dtype::u8, p, false, dtype::i8);
+    std::vector<Layout> layouts = in_blocks ? halo_layouts(f, constant, {}) : std::vector<Layout>(4);
+    check_symbolic_schedule(f, constant, layouts, {}, {1, 2, 7, 15}, machines);
+    for (const Kernel& kernel : schedule({f, constant, layouts, machines}).variants) {
+      const std::string text = print(kernel);
+      CHECK_MESSAGE(text.find("call dot4.u8s8") != std::string::npos, text);
+      CHECK_MESSAGE(text.find(scratch) != std::string::npos, text);
+    }
+  };
+  check({.c = 32, .h = h, .w = w, .o = 32}, true, "");
+  check({.c = 16, .h = h, .w = 8, .o = 48, .stride = 2}, true, "");
+  check({.c = 3, .h = h, .w = w, .o = 24, .k = 4}, false, "scratch padded: u8[1, 3, h + 2, w + 2]");
+  check({.c = 32, .h = h, .w = w, .o = 40}, false, "scratch blocks: u8[1, 2, h + 2, w + 2, 16]");
+}
+
 TEST_CASE("dot products of bytes without vectors read channels that are stored last") {
   const std::vector<Machine> machines = {
       {.vector_bytes = 4, .general_registers = 13, .byte_products = ByteProducts::scalar_pairs, .prefetch_streams = 0}};

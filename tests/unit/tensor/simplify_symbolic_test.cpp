@@ -34,6 +34,17 @@ TEST_CASE("quotients and remainders of row-major positions") {
   CHECK(simplified(axes, "x[i, floormod(j, w)]") == "x[i, floormod(j, w)]");
 }
 
+TEST_CASE("quotients and remainders by sums of sizes") {
+  const std::string axes = "i < h, j < 4 * w", position = "i * (4 * w + 4) + j + 3";
+  CHECK(simplified(axes, "x[floordiv(" + position + ", 4 * w + 4), floordiv(j, 4)]") == "x[i, floordiv(j, 4)]");
+  CHECK(simplified(axes, "x[i, floordiv(floormod(" + position + ", 4 * w + 4), 8)]") == "x[i, floordiv(j + 3, 8)]");
+  CHECK(simplified(axes, "x[floordiv(i * (w + 1) + floordiv(j, 4), 2 * w + 2), floordiv(j, 4)]") ==
+        "x[floordiv(i, 2), floordiv(j, 4)]");
+  // The largest j + 4 is the divisor.
+  CHECK(simplified(axes, "x[floordiv(i * (4 * w + 3) + j + 4, 4 * w + 3), 0]") ==
+        "x[floordiv(i * (4 * w + 3) + j + 4, 4 * w + 3), 0]");
+}
+
 TEST_CASE("minima, comparisons and predicates that the sizes decide") {
   const std::string axes = "i < h, j < 4 * w";
   CHECK(simplified(axes, "x[min(i, h - 1), min(floordiv(j, 4), w - 1)]") == "x[i, floordiv(j, 4)]");

@@ -13,8 +13,9 @@ using namespace dlcc::tensor;
 namespace {
 
 // The statements inside of the loop over k, once tensorized.
-std::string tensorized(const std::string& value, const std::string& weights = "i8[2, 16, 4]") {
-  const std::string text = "kernel @k(read a: u8[9, 8], read b: " + weights +
+std::string tensorized(const std::string& value, const std::string& weights = "i8[2, 16, 4]",
+                       const std::string& data = "(read a: u8[9, 8]") {
+  const std::string text = "kernel @k" + data + ", read b: " + weights +
                            ", write y: i32[16]) {\n alloc reg acc: i32[2, 16]\n vector v in 16 { acc[1, v] = 0i32 }\n"
                            " for k in 2 { vector lane in 16 { acc[1, lane] = " +
                            value + " } }\n vector v in 16 { y[v] = acc[1, v] }\n}";
@@ -47,6 +48,10 @@ TEST_CASE("sums of four products of bytes become dot-product intrinsics where la
   CHECK(tensorized(sum("k", 1, "15 - lane")) == "");     // lanes in another order
   CHECK(tensorized(sum("k", 1), "i8[2, 16, 8]") == "");  // bytes of a lane are not next to those of the next
   CHECK(tensorized(sum("k", 1), "u8[2, 16, 4]") == "");  // both factors are unsigned
+  // Extents outside of the operands may be symbolic.
+  CHECK(tensorized(sum("k", 1), "i8[n, 16, 4]", "<n in 2..>(read a: u8[n + 9, 8]") ==
+        "call dot4.u8s8.x16(a[k + 3, 4 * k], b[k, 0, 0], acc[1, 0])");
+  CHECK(tensorized(sum("k", 1), "i8[2, 16, n]", "<n in 4..>(read a: u8[n + 9, 8]") == "");
   CHECK(tensorized("acc[1, lane] + " + product("a[k, 0]", "b[k, lane, 0]")) == "");
   CHECK(tensorized("acc[0, lane]" + sum("k", 1).substr(12)) == "");  // the sum of another accumulator
 }
