@@ -31,6 +31,14 @@ std::string bounds(const Program& p) {
   return text;
 }
 
+std::string refusal(const std::string& text) {
+  Diagnostics d;
+  const auto module = frontends::import_relay(text, {}, d);
+  REQUIRE_MESSAGE(module, d.str());
+  const std::vector<std::string> passes = {"define-sizes", "require-sizes", "fuse", "assign-layouts"};
+  return lower(after_passes(*module, passes), machines, {}, d) ? "" : d.str();
+}
+
 }  // namespace
 
 TEST_CASE("the condition of a loop bounds sizes that its counter gives") {
@@ -41,6 +49,8 @@ TEST_CASE("the condition of a loop bounds sizes that its counter gives") {
   CHECK(bounds(lowered(summing("minimum(%i, 2i64)"))) == "min(m - 1, 2)");
   CHECK(bounds(lowered(summing("%i + 1i64", "7i64"))) == "7");
   CHECK(bounds(lowered(summing("%i + 1i64", "%n + 2i64", "1i64"))) == "m + 2");
+  CHECK(refusal(summing("%i * %i")).empty());
+  CHECK(refusal(summing("%i * %i", "%n", "-3i64")).find("nothing bounds it") != std::string::npos);  // 9 at first
 }
 
 TEST_CASE("the counter of an inner loop is bounded by that of the outer one") {
