@@ -144,12 +144,11 @@ class ModuleChecker {
     diagnostics_.error(
         DiagnosticId::dynamic_shape, location,
         fmt::format("the dimension '{}' of {} does not follow from the sizes of the inputs", symbol, what), {},
-        is_of_function
-            ? "a function that is a value has one type: name sizes of the enclosing function in it, or call the "
-              "function by its name"
-        : has_name ? fmt::format("give it a value: --dim {}=N", symbol)
-                   : "declare its shape in the model, or make the operand that decides it a constant; "
-                     "--input NAME=value:[1] makes an input of an ONNX model a constant");
+        is_of_function ? "a function in data has one type: name sizes of the enclosing function in it, or call the "
+                         "function by its name"
+        : has_name     ? fmt::format("give it a value: --dim {}=N", symbol)
+                       : "declare its shape in the model, or make the operand that decides it a constant; "
+                         "--input NAME=value:[1] makes an input of an ONNX model a constant");
   }
 
   Diagnostics& diagnostics_;

@@ -22,10 +22,7 @@ class LargestSizes {
   Dim operator()(const Dim&) const;
 
  private:
-  struct Less {
-    bool operator()(const Dim& a, const Dim& b) const { return Dim::compare(a, b) < 0; }
-  };
-  mutable std::map<Dim, Dim, Less> bounds_;  // by size
+  mutable std::map<Dim, Dim, CanonicalOrder> bounds_;  // by size
   SymbolBounds largest_;                     // of all data-dependent symbols
   std::vector<AlternativeBounds> branches_;  // those of each branch that defines several sizes, by arm
 };

@@ -41,10 +41,8 @@ class Bounder {
     if (!depends(d)) return {d, d};
     // Terms with equal bounded atoms are bounded together: c * n - c * floor_div(n, 2) is (n - floor_div(n, 2)) times
     // the bounded c.
-    struct Less {
-      bool operator()(const Dim& a, const Dim& b) const { return Dim::compare(a, b) < 0; }
-    };
-    std::map<Dim, std::pair<Atoms, Dim>, Less> factors;  // by the product of the bounded atoms: these, and their factor
+    std::map<Dim, std::pair<Atoms, Dim>, CanonicalOrder>
+        factors;  // by the product of the bounded atoms: these, and their factor
     for (const Dim::Term& term : d.terms()) {
       Dim factor = term.coefficient, product = 1;
       Atoms atoms;

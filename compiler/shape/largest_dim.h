@@ -9,6 +9,11 @@
 
 namespace dlcc {
 
+// Orders dims by their canonical forms, for maps.
+struct CanonicalOrder {
+  bool operator()(const Dim& a, const Dim& b) const { return Dim::compare(a, b) < 0; }
+};
+
 using SymbolBounds = std::map<std::string, Dim>;
 
 // Symbols that are bounded together: their values are within one of these bounds, which all have the same symbols.

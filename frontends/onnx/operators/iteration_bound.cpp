@@ -112,8 +112,8 @@ class ConditionBound {
     return builder_.has_new_symbol(*known->elements[0], loop_.first_symbol) ? std::nullopt : known->elements[0];
   }
 
-  // Whether the operator returns its first operand, if that is one integer or bool. Of integers that do not fit another
-  // type, a run computes others, and more iterations than the bound end it.
+  // Whether the operator returns its first operand, if that is one integer or bool. An integer that does not fit the
+  // type of a cast becomes another one, so that there may be more iterations than the bound: a run checks their number.
   static bool is_view(const std::string& name) {
     return name == "cast" || name == "reshape" || name == "squeeze" || name == "expand_dims";
   }

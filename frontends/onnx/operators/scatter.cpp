@@ -1,6 +1,7 @@
 // Operators that store elements at computed positions: Scatter*, TensorScatter, MaxUnpool.
 #include "frontends/onnx/operators/lists.h"
 #include "frontends/onnx/operators/loop_function.h"
+#include "frontends/onnx/operators/subgraphs.h"
 #include "frontends/onnx/operators/table.h"
 
 namespace dlcc::frontends::onnx {
@@ -41,23 +42,10 @@ bool replaces_one_slice(Node& n) {
   return n.in(2).type.shape == updates && n.in(1).type.dtype == dtype::i64;
 }
 
-// The integer in a tensor of one element: the scalar from which the tensor was made, if there is one.
-Value only_element(Node& n, const Value& tensor) {
-  const relay::Atom* source = &tensor.atom;
-  while (const relay::Call* call = n.context().builder.call_of(*source)) {
-    const std::string& name = std::get<relay::OperatorRef>(call->callee).op->name;
-    if (name != "expand_dims" && name != "reshape" && name != "squeeze") break;
-    source = &call->args[0];
-  }
-  const auto* var = std::get_if<relay::Var>(source);
-  const auto* type = var ? relay::as<relay::TensorType>((*var)->type) : nullptr;
-  return type && type->shape.empty() ? Value{*var, *type} : n.reshape(tensor, {});
-}
-
 // Loops store the rows of a list in this way, which they do in place.
 Value replace_slice(Node& n) {
   const Value& data = n.in(0);
-  const Value index = only_element(n, n.in(1)), zero = n.scalar(dtype::i64, 0);
+  const Value index = as_scalar(n, n.in(1)), zero = n.scalar(dtype::i64, 0);
   const Value from_end = n.call("add", {index, size_of_axis(n, data, 0)});
   const Value at = n.call("where", {n.call("less", {index, zero}), from_end, index});
   const Shape slice(data.type.shape.begin() + 1, data.type.shape.end());

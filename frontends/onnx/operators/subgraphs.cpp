@@ -5,7 +5,18 @@
 
 namespace dlcc::frontends::onnx {
 
-Value as_scalar(Node& n, const Value& value) { return value.rank() == 0 ? value : n.reshape(value, {}); }
+Value as_scalar(Node& n, const Value& value) {
+  const relay::Atom* source = &value.atom;
+  while (const relay::Call* call = n.context().builder.call_of(*source)) {
+    const std::string& name = std::get<relay::OperatorRef>(call->callee).op->name;
+    if (name != "expand_dims" && name != "reshape" && name != "squeeze") break;
+    source = &call->args[0];
+  }
+  const auto* var = std::get_if<relay::Var>(source);
+  const auto* type = var ? relay::as<relay::TensorType>((*var)->type) : nullptr;
+  if (type && type->shape.empty()) return {*var, *type};
+  return value.rank() == 0 ? value : n.reshape(value, {});
+}
 
 Value in_declared_rank(Node& n, const Value& value, const schema::ValueInfoProto& input) {
   const auto& tensor = input.type().tensor_type();

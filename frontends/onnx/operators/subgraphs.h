@@ -9,7 +9,7 @@
 
 namespace dlcc::frontends::onnx {
 
-// A value of one element with rank 0.
+// A value of one element with rank 0: the scalar from which the current block reshaped it, if there is one.
 Value as_scalar(Node&, const Value&);
 
 // A value of one element with rank 1 if the body declares its input so, else as it is.
