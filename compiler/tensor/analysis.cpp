@@ -78,8 +78,10 @@ bool reads_at_own_index(const Stage& stage, const BufferNode* buffer) {
     for (const Load& l : loads_of(value)) {
       if (l.buffer.get() != buffer) continue;
       if (l.otherwise || l.indices.size() != stage.axes.size()) return false;
-      for (size_t k = 0; k < l.indices.size(); ++k)
-        if (!is_var(l.indices[k], stage.axes[k].var)) return false;
+      for (size_t k = 0; k < l.indices.size(); ++k) {
+        const bool is_only_index = stage.axes[k].extent == Dim(1) && constant_integer(l.indices[k]) == 0;
+        if (!is_only_index && !is_var(l.indices[k], stage.axes[k].var)) return false;
+      }
     }
   return true;
 }

@@ -42,7 +42,8 @@ bool is_plain(const Stage&);
 bool reads(const Expr&, const Buffer&);
 bool reads(const Stage&, const Buffer&);
 
-// Whether every load of `buffer` in the stage's values has exactly the stage's axes as indices, in order.
+// Whether every load of `buffer` in the stage's values has exactly the stage's axes as indices, in order; 0 stands for
+// an axis of one index, too.
 bool reads_at_own_index(const Stage&, const BufferNode* buffer);
 
 // The dimension of the load whose index is the variable; -1 if no index uses the variable; empty if the variable occurs

@@ -227,12 +227,19 @@ Value* KernelEmitter::emit_extremum(const Binary& x, Value* a, Value* b, DType t
   // A NaN fails the comparison and is selected. LLVM would turn the opposite comparison into a call of fminf, a library
   // function, if the float32 is widened from a float16; and LLVM 19 would compare x and not |x| for max(|x|, 0).
   if (is_number(x.b)) return b_.CreateSelect(is_max ? b_.CreateFCmpOGE(b, a) : b_.CreateFCmpOLE(b, a), b, a);
+  // x86 without mask registers: a maxps, which selects `b` if an operand is NaN or both are zeros, a test of `a`, and a
+  // blend. LLVM would merge the selects below into two comparisons, a disjunction and a blend. Without the flag, it
+  // would order the zeros, which takes more instructions.
+  if (cpu_.getTargetTriple().isX86() && !has_mask_registers() && !is_number(x.a)) {
+    Value* extremum = b_.CreateBinaryIntrinsic(is_max ? llvm::Intrinsic::maximum : llvm::Intrinsic::minimum, a, b);
+    if (auto* call = llvm::dyn_cast<llvm::Instruction>(extremum)) call->setHasNoSignedZeros(true);
+    return extremum;
+  }
   Value* extremum = b_.CreateSelect(is_max ? b_.CreateFCmpOGT(a, b) : b_.CreateFCmpOLT(a, b), a, b);
   if (is_number(x.a)) return extremum;
   // A NaN in b fails the comparison and is selected. A NaN in a is selected by a second comparison. On CPUs with mask
   // registers, a constant NaN takes its place: x86 then needs a maxps and one comparison, whereas with `a` itself LLVM
-  // merges the selects into two comparisons and a mask operation. Without mask registers, the constant would be
-  // spilled.
+  // merges the selects into two comparisons and a mask operation.
   Value* is_nan = b_.CreateFCmpUNO(a, a);
   return b_.CreateSelect(is_nan, has_mask_registers() ? llvm::ConstantFP::getQNaN(a->getType()) : a, extremum);
 }

@@ -18,14 +18,20 @@ bool is_operand_of_intrinsic(const Stmt& s, const Buffer& b) {
   return found;
 }
 
+// The only statement of the list that accesses the buffer; the end of the list if several do, or an intrinsic.
+std::vector<Stmt>::iterator only_user(std::vector<Stmt>& list, const Buffer& b) {
+  const auto user = std::ranges::find_if(list, [&](const Stmt& s) { return accesses(s, b); });
+  const bool is_only = user != list.end() && !is_operand_of_intrinsic(*user, b) &&
+                       std::none_of(user + 1, list.end(), [&](const Stmt& s) { return accesses(s, b); });
+  return is_only ? user : list.end();
+}
+
 // The body with the buffer local to the outermost loop in which its row has at most `max_bytes`; null if there is no
 // such loop. `fixed`: the dimensions whose indices are the variables of the loops around `body`.
 Stmt contracted(const Stmt& body, const Buffer& b, int64_t max_bytes, std::set<size_t> fixed = {}) {
   std::vector<Stmt> list = statements_of(body);
-  auto user = std::ranges::find_if(list, [&](const Stmt& s) { return accesses(s, b); });
-  if (user == list.end() || std::any_of(user + 1, list.end(), [&](const Stmt& s) { return accesses(s, b); }))
-    return nullptr;
-  if (is_operand_of_intrinsic(*user, b)) return nullptr;
+  const auto user = only_user(list, b);
+  if (user == list.end()) return nullptr;
   const For* loop = as<For>(*user);
   const auto d = loop && loop->kind == LoopKind::parallel
                      ? row_dimension(accesses_in(loop->body).indices.at(b), loop->var)
@@ -49,6 +55,20 @@ Stmt contracted(const Stmt& body, const Buffer& b, int64_t max_bytes, std::set<s
     for (size_t k : fixed) indices[k] = Expr(0);
   });
   *user = for_loop(loop->var, loop->extent, loop->kind, allocate(local, inside));
+  return sequence(std::move(list));
+}
+
+// The body with each loop of which an iteration accesses one row of the buffer, and the loops inside of it do likewise,
+// run by one thread; `fixed` gets the dimensions whose indices are the variables of these loops.
+Stmt serial_rows(const Stmt& body, const Buffer& b, std::set<size_t>& fixed) {
+  std::vector<Stmt> list = statements_of(body);
+  const auto user = only_user(list, b);
+  if (user == list.end()) return body;
+  const For* loop = as<For>(*user);
+  const bool in_turn = loop && (loop->kind == LoopKind::parallel || loop->kind == LoopKind::serial);
+  const auto d = in_turn ? row_dimension(accesses_in(loop->body).indices.at(b), loop->var) : std::nullopt;
+  if (!d || !fixed.insert(*d).second) return body;
+  *user = for_loop(loop->var, loop->extent, LoopKind::serial, serial_rows(loop->body, b, fixed));
   return sequence(std::move(list));
 }
 
@@ -133,6 +153,25 @@ std::vector<Buffer> share_memory(std::vector<Stmt>& bodies, std::vector<Buffer>&
     if (is_shared) scratch.erase(scratch.begin() + static_cast<std::ptrdiff_t>(k--));
   }
   return taken;
+}
+
+void reuse_rows(std::vector<Stmt>& bodies, std::vector<Buffer>& scratch) {
+  for (Buffer& b : scratch) {
+    std::vector<Stmt> serial;
+    std::vector<std::set<size_t>> rows;
+    for (const Stmt& body : bodies) serial.push_back(body ? serial_rows(body, b, rows.emplace_back()) : body);
+    if (rows.empty() || rows[0].empty() || std::ranges::count(rows, rows[0]) != std::ssize(rows)) continue;
+    Shape shape = b->shape;
+    for (size_t k : rows[0]) shape[k] = 1;
+    const Buffer row = make_buffer(b->name, b->type, shape, b->scope, b->alignment);
+    for (size_t k = 0; k < bodies.size(); ++k)
+      bodies[k] = rewrite_accesses(serial[k], [&](Buffer& accessed, std::vector<Expr>& indices) {
+        if (accessed != b) return;
+        accessed = row;
+        for (size_t d : rows[0]) indices[d] = Expr(0);
+      });
+    b = row;
+  }
 }
 
 }  // namespace dlcc::tensor

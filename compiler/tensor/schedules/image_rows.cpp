@@ -114,7 +114,12 @@ Stmt in_row_tiles(const Dim& width, int64_t vectors, int64_t lanes, Repetition r
   const Dim last = width - floor_div(width, lanes) * Dim(lanes);  // results after the last whole vector
   if (repetition == Repetition::allowed && last != Dim(0)) {
     auto vector = [&](const Expr& left, int64_t n) { return tile(left, 1, n); };
-    return sequence({whole, overlapping_vectors(tiles * Dim(size), width, lanes, vector)});
+    const Dim begin = tiles * Dim(size);
+    const int64_t half = vectors / 2;
+    if (half < 2) return sequence({whole, overlapping_vectors(begin, width, lanes, vector)});
+    auto halves = [&](const Expr& left) { return tile(left, half, lanes); };
+    return sequence(
+        {whole, with_overlap(begin, width, half * lanes, halves, overlapping_vectors(0, width, lanes, vector))});
   }
   Stmt single =
       for_loop(v, Expr(floor_div(rest, lanes)), LoopKind::serial, tile(done + Expr(v) * Expr(lanes), 1, lanes));

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "tensor/analysis.h"
+#include "tensor/index_facts.h"
 #include "tensor/simplify.h"
 #include "tensor/visit.h"
 
@@ -62,12 +63,28 @@ class Tabulation {
   Expr tabulated(const Expr& e, const Stage& stage, const Ranges& ranges, std::map<const ExprNode*, Expr>& done) {
     if (const auto known = done.find(e.get()); known != done.end()) return known->second;
     const std::vector<Axis> axes = axes_of(e, stage);
-    const Expr result =
-        is_worth_a_table(e, axes, stage, ranges)
-            ? entry(e, axes, ranges)
-            : map_operands(e, [&](const Expr& operand) { return tabulated(operand, stage, ranges, done); });
+    auto operands_tabulated = [&](const Expr& whole) {
+      return map_operands(whole, [&](const Expr& operand) { return tabulated(operand, stage, ranges, done); });
+    };
+    const Expr result = is_worth_a_table(e, axes, stage, ranges) ? entry(e, axes, ranges)
+                        : axes.size() > 1                        ? operands_tabulated(converted_factors(e, stage))
+                                                                 : operands_tabulated(e);
     done.emplace(e.get(), result);
     return result;
+  }
+
+  // float(a) * float(b) for an expression float(a * b) of two small counts, each for one axis, such as the rows and the
+  // columns of a window that are inside an image; other expressions unchanged.
+  Expr converted_factors(const Expr& e, const Stage& stage) const {
+    const Cast* conversion = as<Cast>(e);
+    const Binary* product = conversion ? as<Binary>(conversion->a) : nullptr;
+    if (!product || product->op != BinaryOp::mul || product->a.type() != dtype::i64) return e;
+    if (e.type() != dtype::f32 && e.type() != dtype::f64) return e;
+    if (axes_of(product->a, stage).size() != 1 || axes_of(product->b, stage).size() != 1) return e;
+    const IndexFacts facts = facts_within(stage, symbols_of(f_));
+    const Dim limit = int64_t{1} << 12;  // float32 has all integers up to 2^24
+    if (!facts.in_range(product->a, limit) || !facts.in_range(product->b, limit)) return e;
+    return cast(e.type(), product->a) * cast(e.type(), product->b);
   }
 
   // The axes of the stage that the expression depends on; none if it depends on other variables but symbols.

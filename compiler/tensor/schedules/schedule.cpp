@@ -238,6 +238,7 @@ ScheduledFunction schedule(ScheduleRequest r) {
     std::vector<Buffer> dense = f.results;
     std::erase_if(dense, [&](const Buffer& b) { return !layout_of(layouts, b).is_dense(); });
     results_with_scratch = share_memory(bodies, decision.scratch, dense);
+    if (r.options.threads == 1) reuse_rows(bodies, decision.scratch);
   }
 
   ScheduledFunction result;

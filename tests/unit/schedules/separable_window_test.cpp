@@ -104,6 +104,21 @@ TEST_CASE("windows of images of symbolic height and width have no blocks") {
   }
 }
 
+TEST_CASE("channels of symbolic size use the same memory for their partial results, unless they have threads of their own") {
+  const Dim h = Dim::symbol({"h", 1}), w = Dim::symbol({"w", 1});
+  const TensorFunction f = max_pooling({.image = {3, h, w}});
+  auto scratch = [&](int threads) {
+    const ScheduledFunction scheduled =
+        schedule({f, {false, false}, std::vector<Layout>(3), {avx512}, {.threads = threads}});
+    Shape shape;
+    for (const Parameter& p : scheduled.variants[0].params)
+      if (p.access == Access::scratch) shape = p.buffer->shape;
+    return shape;
+  };
+  CHECK(scratch(1) == Shape{1, h, w + 2});
+  CHECK(scratch(2) == Shape{3, h, w + 2});
+}
+
 TEST_CASE("windows that are reduced in one stage") {
   CHECK(stages_of(max_pooling({.window = {2, 2}, .stride = 2, .pad = 0})) == 1);  // no element is read twice
   CHECK(stages_of(max_pooling({.window = {1, 5}})) == 1);                         // one row

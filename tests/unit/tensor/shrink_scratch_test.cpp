@@ -67,6 +67,54 @@ TEST_CASE("scratch of one row for each iteration becomes local") {
   CHECK_FALSE(contracted("  parallel i in 8 {\n" + first + "  }\n  parallel i in 8 {\n" + second + "  }\n", 64));
 }
 
+TEST_CASE("the rows of scratch for one thread use the same memory") {
+  auto reused = [](const std::string& body) {
+    Diagnostics d;
+    auto parsed = parse(
+        "kernel @k<m, n>(read x: f32[8, n, m], write y: f32[8, n, m], scratch e: f32[8, n, m]) {\n" + body + "}\n",
+        "t.tir", d);
+    REQUIRE_MESSAGE(parsed, d.str());
+    Kernel kernel = parsed->kernels[0];
+    std::vector<Stmt> bodies = {kernel.body};
+    std::vector<Buffer> scratch = {kernel.params[2].buffer};
+    reuse_rows(bodies, scratch);
+    kernel.params[2].buffer = scratch[0];
+    kernel.body = bodies[0];
+    const std::string text = print(kernel), rest = text.substr(text.find("scratch"));
+    return rest.substr(0, rest.find('\n')) + "\n" + body_of(kernel);
+  };
+  const std::string row = R"(      for j in m {
+        e[i, k, j] = exp(x[i, k, j])
+      }
+      for l in m {
+        y[i, k, l] = e[i, k, m - 1 - l]
+      }
+)";
+  CHECK(reused("  parallel i in 8 {\n    parallel k in n {\n" + row + "    }\n  }\n") ==
+        R"(scratch e: f32[1, 1, m]) {
+  for i in 8 {
+    for k in n {
+      for j in m {
+        e[0, 0, j] = exp(x[i, k, j])
+      }
+      for l in m {
+        y[i, k, l] = e[0, 0, m - 1 - l]
+      }
+    }
+  }
+}
+)");
+  // The lanes of a vector loop run at the same time.
+  CHECK(reused("  parallel i in 8 {\n    vector k in 4 {\n" + row + "    }\n  }\n")
+            .starts_with("scratch e: f32[1, n, m]) {"));
+  // The second nest reads rows that the first one wrote in other iterations.
+  const std::string two = "  parallel i in 8 {\n    parallel k in n {\n      e[i, k, 0] = x[i, k, 0]\n    }\n"
+                          "    parallel l in n {\n      y[i, l, 0] = e[i, l, 0]\n    }\n  }\n";
+  CHECK(reused(two).starts_with("scratch e: f32[1, n, m]) {"));
+  CHECK(reused("  parallel i in 8 {\n    e[i, 0, 0] = x[i, 0, 0]\n    y[i, 0, 0] = e[7 - i, 0, 0]\n  }\n")
+            .starts_with("scratch e: f32[8, n, m]) {"));
+}
+
 TEST_CASE("scratch is stored in a result whose elements are stored last") {
   const auto [rest, body] = shared(R"(  for i in 8 {
     for j in 16 {
