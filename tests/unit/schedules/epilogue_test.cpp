@@ -48,3 +48,18 @@ TEST_CASE("an expensive epilogue is split into a cheap store and a loop over the
   CHECK(parts("sigmoid(t[i]) * skip[i]") == "y[j] = sigmoid(total) * skip[j]\n");
   CHECK(parts("t[i] / (1.0 + abs(t[i] + b[0]))") == "y[j] = total\ny[j] = y[j] / (1.0 + abs(y[j] + b[0]))\n");
 }
+
+TEST_CASE("an epilogue reads the total at its own index, which is 0 along an axis of one index") {
+  auto is_epilogue = [](const std::string& at) {
+    TensorFunction f = parse_function(
+        "tensor @f(x: f32[9, 1, 8]) -> (y: f32[1, 8]) {\n"
+        "temp t: f32[1, 8]\nt[n < 1, i < 8] = sum(k < 9) { x[k, n, i] }\ny[n < 1, i < 8] = t[" +
+        at + "] * 2.0\n}\n");
+    check_schedule(f, {false});
+    return find_epilogue(f, 0).has_value();
+  };
+  CHECK(is_epilogue("n, i"));
+  CHECK(is_epilogue("0, i"));
+  CHECK_FALSE(is_epilogue("0, 0"));
+  CHECK_FALSE(is_epilogue("0, 7 - i"));
+}

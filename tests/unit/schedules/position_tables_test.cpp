@@ -127,3 +127,32 @@ TEST_CASE("indices of unknown range keep 64 bits, and those that are in range lo
   CHECK(predicated == 1);
   CHECK(f.stages[0].results[0]->type != f.stages[1].results[0]->type);
 }
+
+TEST_CASE("the counts of elements in a window along each axis are tables, where their product is no table") {
+  // The average of the elements of 3x3 windows that are inside the image.
+  auto averages = [](const Dim& h, const Dim& w, const Expr& most) {
+    Definition d("averages");
+    const Tensor x = d.input("x", dtype::f32, {1, 8, h, w});
+    const Tensor total =
+        d.reduce("total", {1, 8, h, w}, sum_of(dtype::f32), {3, 3}, [&](Index i, Index r) {
+          return x.at_or({i[0], i[1], i[2] + r[0] - Expr(1), i[3] + r[1] - Expr(1)}, literal(dtype::f32, 0.0));
+        });
+    auto inside = [&](const Expr& i, const Dim& n) {
+      return min(most, Expr(n) - i) - max(Expr(0), Expr(1) - i) + Expr(1);
+    };
+    d.result("y", dtype::f32, {1, 8, h, w},
+             [&](Index i) { return total(i) / cast(dtype::f32, inside(i[2], h) * inside(i[3], w)); });
+    return d.finish();
+  };
+  const Dim h = Dim::symbol({"h", 1}), w = Dim::symbol({"w", 1});
+  CHECK(tables_of(averages(20, 20, Expr(2))) == 1);
+  CHECK(tables_of(averages(200, 300, Expr(2))) == 2);
+  CHECK(tables_of(averages(h, w, Expr(2))) == 2);
+  CHECK(tables_of(averages(h, w, Expr(5000))) == 0);  // float32 may not have the product
+  check_symbolic_schedule(averages(h, w, Expr(2)), {}, {}, {}, {1, 2, 3, 17, 40});
+  // The division is done on the accumulators.
+  const std::string text = print(
+      schedule({averages(h, w, Expr(2)), {false, false}, std::vector<Layout>(3), {avx512}}).variants[0]);
+  CAPTURE(text);
+  CHECK(text.find("total") == std::string::npos);
+}
