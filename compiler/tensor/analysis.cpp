@@ -400,7 +400,7 @@ std::optional<int64_t> contiguous_slice(const TensorFunction& f) {
   for (const Axis& a : stage.axes) axes.push_back(a.var);
   if (is_static(l->buffer->shape) && is_static(stage.results[0]->shape)) {
     Expr distance = offset_of(l->indices, l->buffer->shape) - offset_of(axes, stage.results[0]->shape);
-    return constant_integer(simplify(distance, ranges_of(stage)));
+    if (const auto known = constant_integer(simplify(distance, ranges_of(stage)))) return known;
   }
   const auto from = symbolic_offset_of(l->indices, l->buffer->shape, stage);
   const auto to = symbolic_offset_of(axes, stage.results[0]->shape, stage);

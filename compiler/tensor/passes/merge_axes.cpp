@@ -11,6 +11,13 @@
 namespace dlcc::tensor {
 namespace {
 
+// The axes of a stage, then those of its reduction.
+std::vector<Axis> all_axes(const Stage& stage) {
+  std::vector<Axis> axes = stage.axes;
+  if (stage.reduction) axes.insert(axes.end(), stage.reduction->axes.begin(), stage.reduction->axes.end());
+  return axes;
+}
+
 std::optional<size_t> position(const std::vector<Axis>& axes, const Expr& e) {
   const VarRef* ref = as<VarRef>(e);
   for (size_t k = 0; ref && k < axes.size(); ++k)
@@ -32,7 +39,7 @@ class AxisMerger {
   // merged with them. False if no axis can be merged.
   bool merge_one() {
     for (const Stage& stage : f_.stages)
-      for (size_t d = 0; d + 1 < stage.axes.size(); ++d) {
+      for (size_t d = 0; d + 1 < all_axes(stage).size(); ++d) {
         dims_.clear();
         axes_.clear();
         if (collect_axis(stage, d)) {
@@ -43,14 +50,17 @@ class AxisMerger {
     return false;
   }
 
+  // `d`: an index of all_axes().
   bool collect_axis(const Stage& stage, size_t d) {
     if (!axes_.insert({&stage, d}).second) return true;
     if (axes_.contains({&stage, d + 1}) || (d > 0 && axes_.contains({&stage, d - 1}))) return false;
-    if (!stage.origin.empty()) return false;
-    for (const Buffer& b : stage.results)
-      if (!collect_dim(b, static_cast<int>(d))) return false;
+    if (!stage.origin.empty() || d + 1 == stage.axes.size()) return false;
+    if (d < stage.axes.size())
+      for (const Buffer& b : stage.results)
+        if (!collect_dim(b, static_cast<int>(d))) return false;
     // Each use of either variable must be in an adjacent pair of indices [.., outer, inner, ..].
-    const Var &outer = stage.axes[d].var, &inner = stage.axes[d + 1].var;
+    const std::vector<Axis> axes = all_axes(stage);
+    const Var &outer = axes[d].var, &inner = axes[d + 1].var;
     bool ok = true;
     auto check = [&](const Expr& root) {
       int mentions = 0, pairs = 0;
@@ -65,7 +75,7 @@ class AxisMerger {
             }
             ++mentions;
             if (is_outer && k + 1 < l->indices.size() && is_var(l->indices[k + 1], inner) && !l->otherwise &&
-                l->buffer->shape[k] == stage.axes[d].extent && l->buffer->shape[k + 1] == stage.axes[d + 1].extent) {
+                l->buffer->shape[k] == axes[d].extent && l->buffer->shape[k + 1] == axes[d + 1].extent) {
               ++pairs;
               ok = ok && collect_dim(l->buffer, static_cast<int>(k));
             }
@@ -94,8 +104,9 @@ class AxisMerger {
       auto check = [&](const Expr& root) {
         for (const Load& l : loads_of(root)) {
           if (l.buffer != buffer) continue;
-          auto outer = position(stage.axes, l.indices[d]);
-          bool pair = outer && position(stage.axes, l.indices[d + 1]) == *outer + 1 && !l.otherwise;
+          const std::vector<Axis> axes = all_axes(stage);
+          auto outer = position(axes, l.indices[d]);
+          bool pair = outer && position(axes, l.indices[d + 1]) == *outer + 1 && !l.otherwise;
           ok = ok && pair && collect_axis(stage, *outer);
         }
       };
@@ -131,15 +142,19 @@ class AxisMerger {
           if (!(d > 0 && dims_.contains({l->buffer, static_cast<int>(d) - 1}))) indices.push_back(l->indices[d]);
         return load(joined(l->buffer), std::move(indices), l->otherwise);
       });
-      std::vector<Axis> axes;
-      for (size_t d = 0; d < stage.axes.size(); ++d) {
-        if (is_inner(d))
-          axes.back().extent = axes.back().extent * stage.axes[d].extent;
-        else
-          axes.push_back(stage.axes[d]);
-      }
+      auto merged = [&](const std::vector<Axis>& axes, size_t first) {
+        std::vector<Axis> result;
+        for (size_t k = 0; k < axes.size(); ++k) {
+          if (is_inner(first + k))
+            result.back().extent = result.back().extent * axes[k].extent;
+          else
+            result.push_back(axes[k]);
+        }
+        return result;
+      };
       for (Buffer& b : stage.results) b = joined(b);
-      stage.axes = std::move(axes);
+      if (stage.reduction) stage.reduction->axes = merged(stage.reduction->axes, stage.axes.size());
+      stage.axes = merged(stage.axes, 0);
     }
     for (size_t k = 0; k < f_.params.size() + f_.results.size(); ++k) {
       Buffer& b = k < f_.params.size() ? f_.params[k] : f_.results[k - f_.params.size()];

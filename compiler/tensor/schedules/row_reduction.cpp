@@ -14,7 +14,11 @@ Expr multiply_add(Expr value, Expr sum, const Machine& machine) {
 }
 
 Expr combined(const Reduction& r, Expr total, Expr value, const Machine& machine) {
-  if (reducer_kind(r) == ReducerKind::sum) return multiply_add(std::move(value), std::move(total), machine);
+  const ReducerKind kind = reducer_kind(r);
+  if (kind == ReducerKind::sum) return multiply_add(std::move(value), std::move(total), machine);
+  // The target tests the first operand for NaN. The test of the value does not wait for the total.
+  if (kind == ReducerKind::max) return max(std::move(value), std::move(total));
+  if (kind == ReducerKind::min) return min(std::move(value), std::move(total));
   return substitute(r.combined[0], {{r.left[0], std::move(total)}, {r.right[0], std::move(value)}});
 }
 
@@ -30,7 +34,7 @@ class RowReduction {
         machine_(machine),
         value_(at_index(stage.values[0], stage, index)) {
     if (!is_expensive(value_))
-      while (count_ < machine.row_accumulators && provably_le(2 * count_ * width, row_.extent)) count_ *= 2;
+      while (count_ < machine.row_accumulators && !provably_lt(row_.extent, 2 * count_ * width)) count_ *= 2;
     partial_ = make_buffer("partial", reduction_.identity[0].type(), {count_, width}, Scope::reg);
   }
 
@@ -75,12 +79,8 @@ class RowReduction {
 
   Stmt accumulate(const Expr& u, const Expr& begin, int64_t lanes) const {
     return vector(u, lanes, [&](const Expr& lane) {
-      const Expr term = substitute(value_, {{row_.var, begin + lane}}), total = load(partial_, {u, lane});
-      // The target tests the first operand for NaN. The test of the value does not wait for the total.
-      const ReducerKind kind = reducer_kind(reduction_);
-      if (kind == ReducerKind::max) return max(term, total);
-      if (kind == ReducerKind::min) return min(term, total);
-      return combined(reduction_, total, term, machine_);
+      const Expr term = substitute(value_, {{row_.var, begin + lane}});
+      return combined(reduction_, load(partial_, {u, lane}), term, machine_);
     });
   }
 

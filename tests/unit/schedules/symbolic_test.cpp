@@ -274,6 +274,26 @@ TEST_CASE("operands of a function of slices have the batch as leading axis or do
   CHECK_FALSE(find_slices(last.finish()));
 }
 
+TEST_CASE("a reduction over the pixels of an image is one over a row, with several accumulators") {
+  const Dim h = Dim::symbol({"h", 1}), w = Dim::symbol({"w", 1});
+  auto deviations = [](const Shape& image) {
+    Definition d("deviations");
+    Tensor x = d.input("x", dtype::f32, image);
+    Tensor total = d.reduce("total", {image[0]}, sum_of(dtype::f32), {image[1], image[2]},
+                            [&](Index i, Index r) { return x(i[0], r[0], r[1]); });
+    d.result("y", dtype::f32, image, [&](Index i) { return x(i) - total(i[0]); });
+    return d.finish();
+  };
+  const TensorFunction f = deviations({n, h, w});
+  const std::string text = print(schedule({f, {false, false}, std::vector<Layout>(2), {avx512}}).variants[0]);
+  CAPTURE(text);
+  CHECK(text.find("read x: f32[n, h * w]") != std::string::npos);
+  CHECK(text.find("alloc reg partial: f32[4, 16]") != std::string::npos);
+  check_symbolic_schedule(f, {}, {}, {}, {1, 2, 3, 5, 9, 17});
+  check_schedule(deviations({3, 7, 7}), {false});
+  check_schedule(deviations({3, 16, 24}), {false});
+}
+
 TEST_CASE("a flattened batch is a view") {
   Definition d("flatten");
   Tensor x = d.input("x", dtype::f32, {n, 6, 4});

@@ -1,7 +1,11 @@
-// The N indices of a contraction that read the same data.
+// What the structure of a function tells: the N indices of a contraction that read the same data, and views.
 #include "tensor/analysis.h"
 
 #include <doctest/doctest.h>
+
+#include <regex>
+
+#include "tensor/parse.h"
 
 namespace dlcc::tensor {
 
@@ -18,6 +22,28 @@ TEST_CASE("the number of consecutive N indices that share their data") {
   CHECK(shared(floor_div(column, Expr(32)), floor_div(column, Expr(48))) == 16);
   CHECK(shared(floor_div(column, Expr(32)), column) == 1);
   CHECK(shared(floor_div(column + term, Expr(32)), term) == 1);
+}
+
+TEST_CASE("a reshape is a view whichever axes it joins and divides") {
+  auto is_view_of = [](const std::string& shape, const std::string& axes, const std::string& value) {
+    Diagnostics d;
+    const std::string result = std::regex_replace(axes, std::regex("\\w < "), "");
+    auto parsed = parse(
+        "tensor @f(x: f32[" + shape + "]) -> (y: f32[" + result + "]) {\ny[" + axes + "] = " + value + "\n}\n",
+        "t.tir", d);
+    REQUIRE_MESSAGE(parsed, d.str());
+    return is_view(parsed->functions[0]);
+  };
+  // Channels of 16 x 16 in groups of 20, as in a group normalization.
+  auto grouped = [](const std::string& group) {
+    const std::string at = "(i * " + group + " + j)";
+    return "x[floordiv(" + at + ", 256), floormod(floordiv(" + at + ", 16), 16), floormod(" + at + ", 16)]";
+  };
+  CHECK(is_view_of("640, 16, 16", "i < 32, j < 5120", grouped("5120")));
+  CHECK(is_view_of("640, 16, 16", "i < 320, j < 512", grouped("512")));
+  CHECK_FALSE(is_view_of("640, 16, 16", "i < 32, j < 5120", grouped("5121")));
+  CHECK_FALSE(is_view_of("640, 16, 16", "i < 32, j < 5120",
+                         "x[20 * i + floordiv(j, 256), floormod(j, 16), floormod(floordiv(j, 16), 16)]"));
 }
 
 }  // namespace dlcc::tensor
