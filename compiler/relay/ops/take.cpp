@@ -27,7 +27,7 @@ TypeResult type_of_take(const TakeAttrs& a, const Operands& in) {
     if (auto e = check_axis("axis", *a.axis, rank)) return *e;
   int axis = a.axis ? wrap_axis(*a.axis, rank) : 0;
   Dim elements = a.axis ? data[axis] : product(data);
-  if (elements == Dim(0) && !(product(in[1].shape) == Dim(0)))
+  if (elements == Dim(0) && provably_lt(0, product(in[1].shape)))
     return shape_error("there is no element to take", fmt::format("the data has shape {}", str(data)));
   Shape shape;
   if (a.axis) shape.assign(data.begin(), data.begin() + axis);

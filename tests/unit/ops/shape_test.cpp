@@ -183,6 +183,10 @@ TEST_CASE("take gathers along an axis with each out-of-range mode") {
   CHECK(error_of("take", {{"mode", "raise"}}, {f32({2}), i64({1})}).starts_with("bad-attribute: mode must be"));
   CHECK(error_of("take", {{"axis", 0}}, {f32({2}), f32({1})}).starts_with("unsupported-type: indices"));
   CHECK(error_of("take", {{"axis", 0}}, {f32({0}), i64({1})}) == "shape-mismatch: there is no element to take");
+  // There may be no index, either.
+  const Dim count = Dim::symbol({"k", 0});
+  CHECK(error_of("take", {{"axis", 0}}, {f32({0}), i64({count})}) == "");
+  CHECK(error_of("gather", {{"axis", 0}}, {f32({0}), i64({count})}) == "");
 }
 
 TEST_CASE("dynamic_update_slice replaces one slice; an index out of range is a status") {
