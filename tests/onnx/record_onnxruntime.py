@@ -250,6 +250,25 @@ def causal_attention_to_other_keys():
         case("MultiHeadAttention", values + earlier, outputs=3 if past else 1, num_heads=2, unidirectional=1)
 
 
+def normalized_heads(caches):
+    """The heads of queries and keys are divided by their root mean squares, which onnxruntime's CPU kernel refuses."""
+    def normalized(x, weight, epsilon):
+        heads = x.reshape(*x.shape[:2], -1, len(weight)).astype(np.float64)
+        roots = np.sqrt((heads * heads).mean(axis=3, keepdims=True) + epsilon)
+        return (heads / roots * weight).reshape(x.shape).astype(F)
+    for size, epsilons, attributes in ((8, (1e-6, 1e-6), {}), (16, (0.1, 0.3), {"do_rotary": 1})):
+        q, k, v = data.real(1, 2, 2 * size), data.real(1, 2, size), data.real(1, 2, size)
+        weights = [data.real(size, low=0.5), data.real(size, low=0.5)]
+        rest = [v, None, None, I32([1]), I32([2]), *(caches if attributes else [None, None])]
+        pair = [normalized(x, w, e) for x, w, e in zip((q, k), weights, epsilons)]
+        common = {"outputs": 3, "num_heads": 2, "kv_num_heads": 1, **attributes}
+        like = case("GroupQueryAttention", pair + rest, **common)
+        cases["GroupQueryAttention"].pop()
+        if attributes:
+            common |= {"qk_norm_epsilon": 0.1, "k_norm_epsilon": 0.3}
+        case("GroupQueryAttention", [q, k, *rest, *[None] * 5, *weights], like=like, **common)
+
+
 def scores_of_attention():
     """The products of queries and keys, scaled, with bias and masks, are a result."""
     def qkv():
@@ -269,6 +288,7 @@ def main():
     causal_attention_to_other_keys()
     given_positions(run, caches)
     scores_of_attention()
+    normalized_heads(caches)
     for op, list_of_cases in cases.items():
         text = f"# {op}: recorded from onnxruntime {onnxruntime.__version__}.\n"
         for number, one in enumerate(list_of_cases):
