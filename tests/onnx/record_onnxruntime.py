@@ -50,9 +50,12 @@ def computed(node, tensors):
     """The results of onnxruntime by name."""
     def info(name, array):
         return helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(array.dtype), array.shape)
+    def result_info(name):  # the operator has a type for each result, but for this one
+        return helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, None) if name == "qk" else \
+            onnx.ValueInfoProto(name=name)
     graph = helper.make_graph(
         [node], "g", [info(n, a) for n, (kind, a) in tensors.items() if kind == "input"],
-        [onnx.ValueInfoProto(name=name) for name in node.output if name],
+        [result_info(name) for name in node.output if name],
         [onnx.numpy_helper.from_array(a, n) for n, (kind, a) in tensors.items() if kind == "constant"])
     model = helper.make_model(graph, ir_version=8, opset_imports=[
         helper.make_opsetid("", 17), helper.make_opsetid("com.microsoft", 1)])
@@ -247,6 +250,35 @@ def causal_attention_to_other_keys():
         case("MultiHeadAttention", values + earlier, outputs=3 if past else 1, num_heads=2, unidirectional=1)
 
 
+def normalized_heads(caches):
+    """The heads of queries and keys are divided by their root mean squares, which onnxruntime's CPU kernel refuses."""
+    def normalized(x, weight, epsilon):
+        heads = x.reshape(*x.shape[:2], -1, len(weight)).astype(np.float64)
+        roots = np.sqrt((heads * heads).mean(axis=3, keepdims=True) + epsilon)
+        return (heads / roots * weight).reshape(x.shape).astype(F)
+    for size, epsilons, attributes in ((8, (1e-6, 1e-6), {}), (16, (0.1, 0.3), {"do_rotary": 1})):
+        q, k, v = data.real(1, 2, 2 * size), data.real(1, 2, size), data.real(1, 2, size)
+        weights = [data.real(size, low=0.5), data.real(size, low=0.5)]
+        rest = [v, None, None, I32([1]), I32([2]), *(caches if attributes else [None, None])]
+        pair = [normalized(x, w, e) for x, w, e in zip((q, k), weights, epsilons)]
+        common = {"outputs": 3, "num_heads": 2, "kv_num_heads": 1, **attributes}
+        like = case("GroupQueryAttention", pair + rest, **common)
+        cases["GroupQueryAttention"].pop()
+        if attributes:
+            common |= {"qk_norm_epsilon": 0.1, "k_norm_epsilon": 0.3}
+        case("GroupQueryAttention", [q, k, *rest, *[None] * 5, *weights], like=like, **common)
+
+
+def scores_of_attention():
+    """The products of queries and keys, scaled, with bias and masks, are a result."""
+    def qkv():
+        return [data.real(2, 3, 4), data.real(2, 3, 4), data.real(2, 3, 4)]
+    results = ["y", "", "", "qk"]
+    case("MultiHeadAttention", qkv() + [None, I32([[1, 1, 0], [1, 1, 1]])], outputs=results, num_heads=2)
+    case("MultiHeadAttention", qkv() + [None, None, data.real(1, 1, 3, 3)], outputs=results, num_heads=2)
+    case("MultiHeadAttention", qkv(), outputs=results, num_heads=2, unidirectional=1)
+
+
 def main():
     folder = pathlib.Path(sys.argv[1])
     for add in (activations, products, quantized, normalizations, attention, multi_head_attention, quantized_weights):
@@ -255,6 +287,8 @@ def main():
     run = group_query_attention(caches)
     causal_attention_to_other_keys()
     given_positions(run, caches)
+    scores_of_attention()
+    normalized_heads(caches)
     for op, list_of_cases in cases.items():
         text = f"# {op}: recorded from onnxruntime {onnxruntime.__version__}.\n"
         for number, one in enumerate(list_of_cases):

@@ -95,10 +95,12 @@ std::optional<Window> random_window(Graph& g, const Value& x, Value& r, bool dil
   return w;
 }
 
-bool is_image(const Value& v) {
-  if (!is_float(v.type) || v.rank() < 3 || v.rank() > 5 || v.shape[1].number == 0) return false;
+bool has_channels_and_pixels(const Value& v) {
+  if (v.rank() < 3 || v.rank() > 5 || v.shape[1].number == 0) return false;
   return std::ranges::all_of(v.shape.begin() + 1, v.shape.end(), [](const Size& s) { return s.symbol.empty(); });
 }
+
+bool is_image(const Value& v) { return is_float(v.type) && has_channels_and_pixels(v); }
 
 bool add_convolution(Graph& g) {
   auto x = g.any([](const Value& v) { return is_image(v) && is_small_float(v) && v.type != dtype::bf16; });
@@ -324,17 +326,50 @@ bool add_quantization(Graph& g) {
   return true;
 }
 
+bool is_bytes(const Value& v) { return v.type == dtype::u8 || v.type == dtype::i8; }
+
+// Constant weights of bytes and their zero point. Minus the zero point they may exceed the range of signed bytes.
+struct ByteWeights {
+  Value weights, zero;
+  double bound;
+};
+ByteWeights random_byte_weights(Graph& g, const std::vector<int64_t>& shape) {
+  const DType type = g.one_of({dtype::u8, dtype::i8});
+  const double bound = type == dtype::u8 ? 250 : 60;
+  const double zero = g.chance(50) ? 0 : type == dtype::u8 ? g.one_of({128, 117, 3}) : g.one_of({5, -90});
+  return {g.random_constant(type, shape, bound), g.constant(type, {}, {zero}), bound + std::abs(zero)};
+}
+
 bool add_integer_product(Graph& g) {
-  auto x = g.any([](const Value& v) {
-    return (v.type == dtype::u8 || v.type == dtype::i8) && v.rank() >= 2 && v.shape.back().symbol.empty();
-  });
+  auto x = g.any([](const Value& v) { return is_bytes(v) && v.rank() >= 2 && v.shape.back().symbol.empty(); });
   if (!x) return false;
   const int64_t k = x->shape.back().number, columns = 1 + g.draw(9);
-  const Value y = g.random_constant(g.one_of({dtype::u8, dtype::i8}), {k, columns}, 100),
-              zero = g.constant(x->type, {}, {3});
-  Value r{"", dtype::i32, x->shape, (x->bound + 3) * 100 * static_cast<double>(k) + 1, 1};
+  const ByteWeights w = random_byte_weights(g, {k, columns});
+  const Value zero = g.constant(x->type, {}, {3});
+  Value r{"", dtype::i32, x->shape, (x->bound + 3) * w.bound * static_cast<double>(k) + 1, 1};
   r.shape.back() = {columns, ""};
-  g.add("MatMulInteger", {*x, y, zero}, r);
+  g.add("MatMulInteger", {*x, w.weights, zero, w.zero}, r);
+  return true;
+}
+
+bool add_integer_convolution(Graph& g) {
+  auto x = g.any([](const Value& v) { return has_channels_and_pixels(v) && is_bytes(v); });
+  if (!x) return false;
+  const int64_t channels = x->shape[1].number, results = 1 + g.draw(6);
+  Value image = x->renamed("");
+  const auto window = random_window(g, *x, image, true);
+  if (!window) return false;
+  std::vector<int64_t> shape = {results, channels};
+  shape.insert(shape.end(), window->kernel.begin(), window->kernel.end());
+  const ByteWeights w = random_byte_weights(g, shape);
+  double n = 1;
+  for (size_t k = 1; k < shape.size(); ++k) n *= static_cast<double>(shape[k]);
+  Value r{"", dtype::i32, image.shape, (x->bound + 3) * w.bound * n + 1, 1};
+  r.shape[1] = {results, ""};
+  g.add("ConvInteger", {*x, w.weights, g.constant(x->type, {}, {3}), w.zero}, r)
+      .integers("strides", window->strides)
+      .integers("dilations", window->dilations)
+      .integers("pads", window->pads);
   return true;
 }
 
@@ -355,6 +390,7 @@ const std::vector<Operator>& layer_operators() {
                                              add_resize,
                                              add_quantization,
                                              add_integer_product,
+                                             add_integer_convolution,
                                              add_window_of_symbolic_image};
   return rows;
 }

@@ -23,15 +23,23 @@ static Value causal(Node& n, const Value& scores, const std::optional<Value>& pa
   return n.call("where", {n.call("equal", {rows, last}), scores, band});
 }
 
-Value masked_attention(Node& n, const AttentionHeads& heads, double scale, const AttentionMask& mask) {
+Value masked_scores(Node& n, const AttentionHeads& heads, double scale, const AttentionMask& mask) {
   Value scores = n.call("nn.batch_matmul", {heads.query, heads.key}, {{"transpose_b", true}});
   if (scores.poisoned) return scores;
   scores = multiply(n, scores, n.scalar(scores.type.dtype, scale));
   if (mask.bias) scores = add(n, scores, *mask.bias);
   if (mask.keep) scores = n.call("where", {*mask.keep, scores, plus(n, scores, mask.hidden)});
   if (scores.poisoned) return scores;  // bias or mask does not fit
-  if (mask.causal) scores = causal(n, scores, mask.past);
-  return n.call("nn.batch_matmul", {n.call("nn.softmax", {scores}, {{"axis", -1}}), heads.value});
+  return mask.causal ? causal(n, scores, mask.past) : scores;
+}
+
+Value attended(Node& n, const Value& scores, const Value& value) {
+  if (scores.poisoned) return scores;
+  return n.call("nn.batch_matmul", {n.call("nn.softmax", {scores}, {{"axis", -1}}), value});
+}
+
+Value masked_attention(Node& n, const AttentionHeads& heads, double scale, const AttentionMask& mask) {
+  return attended(n, masked_scores(n, heads, scale, mask), heads.value);
 }
 
 double attention_scale(Node& n, const Value& query) {

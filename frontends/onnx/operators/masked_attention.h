@@ -24,6 +24,12 @@ struct AttentionMask {
   std::optional<Value> past;  // of type int64 and rank 0
 };
 
+// query * key' * scale + bias, with -infinity for keys that come after a query.
+Value masked_scores(Node&, const AttentionHeads&, double scale, const AttentionMask&);
+
+// softmax(scores) * value
+Value attended(Node&, const Value& scores, const Value& value);
+
 Value masked_attention(Node&, const AttentionHeads&, double scale, const AttentionMask&);
 
 // The attributes scale, by default 1 / sqrt(size of a head), mask_filter_value and unidirectional.

@@ -114,6 +114,14 @@ void add_biases(Node& n, const Value& bias, Values& parts) {
   }
 }
 
+// The scores as onnxruntime returns them: the least finite number instead of -infinity.
+Value finite(Node& n, const Value& scores) {
+  if (scores.poisoned) return scores;
+  const DType type = scores.type.dtype;
+  const double largest = type == dtype::f16 ? 0x1.ffcp15 : type == dtype::bf16 ? 0x1.fep127 : 0x1.fffffep127;
+  return n.call("maximum", {scores, n.scalar(type, -largest)});
+}
+
 Values convert_multi_head_attention(Node& n) {
   enum { query, key, value, bias, padding_mask, attention_bias, past_key, past_value, past_length, cache_indirection };
   const int64_t heads = n.required_integer("num_heads");
@@ -131,8 +139,10 @@ Values convert_multi_head_attention(Node& n) {
   const AttentionHeads qkv{parts[0], parts[1], parts[2]};
   if (n.has(attention_bias)) mask.bias = n.in(attention_bias);
   mask.keep = kept_keys(n, padding_mask, qkv);
-  Value y = masked_attention(n, qkv, attention_scale(n, qkv.query), mask);
-  return {join_heads(n, y), parts[1], parts[2]};
+  const Value scores = masked_scores(n, qkv, attention_scale(n, qkv.query), mask);
+  Values results = {join_heads(n, attended(n, scores, qkv.value)), parts[1], parts[2]};
+  if (n.wants(3)) results.push_back(finite(n, scores));
+  return results;
 }
 
 // ---- RotaryEmbedding ----------------------------------------------------------------------------------------------
@@ -191,7 +201,7 @@ void add_microsoft_attention(Table& table) {
       {"com.microsoft.MultiHeadAttention", 1,
        "query key value bias key_padding_mask attention_bias past_key past_value past_sequence_length "
        "cache_indirection",
-       1, 10, 3, convert_multi_head_attention},
+       1, 10, 4, convert_multi_head_attention},
       {"com.microsoft.RotaryEmbedding", 1, "input position_ids cos_cache sin_cache", 4, 4, 1,
        convert_cached_rotary_embedding, true},
   });
@@ -199,7 +209,7 @@ void add_microsoft_attention(Table& table) {
       "the size of a head is known at compile time, masks have one to three axes, and keys of earlier runs are joined, "
       "not stored in place";
   table.only_if("com.microsoft.Attention", condition);
-  table.only_if("com.microsoft.MultiHeadAttention", condition + "; the output qk is unused");
+  table.only_if("com.microsoft.MultiHeadAttention", condition);
   table.only_if("com.microsoft.RotaryEmbedding", "the size of a head is known at compile time, scale is 1");
 }
 

@@ -7,6 +7,7 @@
 #include "frontends/onnx/operators/loop_function.h"
 #include "frontends/onnx/operators/masked_attention.h"
 #include "frontends/onnx/operators/rotary.h"
+#include "frontends/onnx/operators/statistics.h"
 #include "frontends/onnx/operators/table.h"
 
 namespace dlcc::frontends::onnx {
@@ -41,6 +42,8 @@ class GroupQueryAttention {
   Values convert() {
     read();
     if (n_.failed() || !separate()) return {};
+    normalize();
+    if (n_.failed()) return {};
     if (n_.flag("do_rotary", false)) rotate();
     if (n_.has(past_key)) heads_.key = with_past(n_.in(past_key), heads_.key, 1);
     if (n_.has(past_value)) heads_.value = with_past(n_.in(past_value), heads_.value, 2);
@@ -65,14 +68,13 @@ class GroupQueryAttention {
     causal_ = n_.flag("causal", true);
     window_ = n_.integer("local_window_size", -1);
     smooth_ = n_.flag("smooth_softmax", false);
-    reject_inputs(n_, {key_scale, value_scale, query_norm, key_norm, query_lengths});
+    reject_inputs(n_, {key_scale, value_scale, query_lengths});
     for (const char* flag : {"sliding_window_cache", "qk_output"})
       n_.check(n_.integer(flag, 0) == 0, DiagnosticId::unsupported_attribute, fmt::format("{} is not supported", flag));
     for (const char* kind : {"k_quant_type", "v_quant_type"})
       n_.check(n_.text(kind, "NONE") == "NONE", DiagnosticId::unsupported_attribute,
                "quantized keys and values of earlier runs are not supported");
-    for (const char* name : {"kv_cache_bit_width", "qk_norm_epsilon", "q_norm_epsilon", "k_norm_epsilon"})
-      n_.ignore(name);
+    n_.ignore("kv_cache_bit_width");
     n_.check(n_.has(key) == n_.has(value) && n_.has(past_key) == n_.has(past_value), DiagnosticId::wrong_arity,
              "key and value, and past_key and past_value, must be given together");
     if (!n_.check(n_.has(last_key) && n_.has(total_length), DiagnosticId::wrong_arity,
@@ -112,6 +114,25 @@ class GroupQueryAttention {
            n_.check(heads_.key.type.shape[3] == size, DiagnosticId::shape_mismatch,
                     fmt::format("heads of query have {} elements, those of key {}", size.str(),
                                 heads_.key.type.shape[3].str()));
+  }
+
+  // Divides each head of query and key by its root mean square.
+  void normalize() {
+    const double epsilon = n_.number("qk_norm_epsilon", 1e-6f), of_query = n_.number("q_norm_epsilon", epsilon),
+                 of_key = n_.number("k_norm_epsilon", epsilon);
+    if (!n_.check(n_.has(query_norm) == n_.has(key_norm), DiagnosticId::wrong_arity,
+                  "q_norm_weight and k_norm_weight must be given together") ||
+        !n_.has(query_norm))
+      return;
+    auto normalized = [&](const Value& heads, int input, double e) {
+      const Value& weight = n_.in(input);
+      const Shape size = {heads.type.shape[3]};
+      n_.check(weight.type.shape == size, DiagnosticId::shape_mismatch,
+               fmt::format("{} must have shape {}, found {}", weight.role, str(size), str(weight.type.shape)));
+      return n_.failed() ? Value::poison() : standardize(n_, heads, {-1}, weight, std::nullopt, e, false);
+    };
+    heads_.query = normalized(heads_.query, query_norm, of_query);
+    heads_.key = normalized(heads_.key, key_norm, of_key);
   }
 
   Value iota(const Dim& count) {
@@ -223,7 +244,7 @@ void add_microsoft_group_query_attention(Table& table) {
   table.only_if(
       "com.microsoft.GroupQueryAttention",
       "the size of a head is known at compile time, keys and values of earlier runs are not quantized and have "
-      "no sliding window, query and key are not normalized");
+      "no sliding window");
 }
 
 }  // namespace dlcc::frontends::onnx

@@ -169,8 +169,7 @@ void add_quantization(Table& table) {
       {"QLinearConv", 10, "x x_scale x_zero_point w w_scale w_zero_point y_scale y_zero_point B", 8, 9, 1,
        convert_qlinear_conv},
   });
-  for (const char* op : {"ConvInteger", "QLinearConv"})
-    table.only_if(op, "there are one to three spatial axes, and the sizes of the kernel are known at compile time");
+  for (const char* op : {"ConvInteger", "QLinearConv"}) table.only_if(op, condition_of_convolution);
 }
 
 }  // namespace dlcc::frontends::onnx

@@ -98,23 +98,23 @@ Value convolution(Node& n, const Value& data, const Value& weight) {
   if (data.poisoned || weight.poisoned) return Value::poison();
   auto rank = spatial_rank(n, data);
   if (!rank) return Value::poison();
-  if (!n.check(weight.rank() == data.rank() && is_static(weight.type.shape), DiagnosticId::shape_mismatch,
-               fmt::format("{} must have as many axes as {}, all of known size", weight.role, data.role)))
+  const Shape taps = weight.rank() < 2 ? Shape{} : Shape(weight.type.shape.begin() + 2, weight.type.shape.end());
+  if (!n.check(weight.rank() == data.rank() && is_static(taps), DiagnosticId::shape_mismatch,
+               fmt::format("{} must have as many axes as {}, and a kernel of known size", weight.role, data.role)))
     return Value::poison();
-  std::vector<int64_t> taps = static_shape(weight.type.shape);
-  std::vector<int64_t> size(taps.begin() + 2, taps.end());
+  const std::vector<int64_t> size = static_shape(taps);
   check_kernel_shape(n, weight, size);
   int64_t groups = n.integer("group", 1);
   n.check(groups >= 1, DiagnosticId::bad_attribute,
           fmt::format("attribute 'group' must be at least 1, found {}", groups));
   Windows w = read_windows(n, data, size);
-  return n.call(fmt::format("nn.conv{}d", *rank), {padded(n, data, w, 0), weight},
-                {{"strides", w.strides},
-                 {"padding", w.padding},
-                 {"dilation", w.dilations},
-                 {"groups", groups},
-                 {"channels", taps[0]},
-                 {"kernel_size", w.size}});
+  relay::Attrs attrs = {{"strides", w.strides},
+                        {"padding", w.padding},
+                        {"dilation", w.dilations},
+                        {"groups", groups},
+                        {"kernel_size", w.size}};
+  if (const auto channels = weight.type.shape[0].constant()) attrs["channels"] = *channels;
+  return n.call(fmt::format("nn.conv{}d", *rank), {padded(n, data, w, 0), weight}, attrs);
 }
 
 namespace {
@@ -247,7 +247,7 @@ void add_windows(Table& table) {
       {"GlobalAveragePool", 1, "X", 1, 1, 1, global_pool("nn.global_avg_pool2d", "mean")},
       {"GlobalMaxPool", 1, "X", 1, 1, 1, global_pool("nn.global_max_pool2d", "max")},
   });
-  table.only_if("Conv", "there are one to three spatial axes, and the sizes of the kernel are known at compile time");
+  table.only_if("Conv", condition_of_convolution);
   for (const char* op : {"MaxPool", "AveragePool", "LpPool"}) table.only_if(op, "there are one to three spatial axes");
 }
 

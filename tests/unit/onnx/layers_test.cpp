@@ -338,6 +338,27 @@ TEST_CASE("Resize keeps the sizes of axes whose scale is known to be 1") {
   CHECK_MESSAGE(text.find("-> Tensor[(n, 3, ?1, ?2), float32]") != std::string::npos, text);
 }
 
+TEST_CASE("weights of Conv that are inputs may have symbolic numbers of channels") {
+  auto model = [](const std::vector<std::string>& x, const std::vector<std::string>& w) {
+    return graph_bytes(value("input", "x", 1, x) + value("input", "w", 1, w) + value("input", "b", 1, {w[0]}) +
+                       node("Conv", {"x", "w", "b"}, {"y"}, ints("pads", {1, 0, 1, 0})) + "output { name: 'y' } ");
+  };
+  auto counted = [](std::vector<int64_t> shape) {
+    std::vector<float> elements;
+    int64_t count = 1;
+    for (int64_t d : shape) count *= d;
+    for (int64_t k = 0; k < count; ++k) elements.push_back(static_cast<float>(k * 7 % 11) - 5);
+    return floats(std::move(shape), elements);
+  };
+  for (const auto& [in, out] : std::vector<std::pair<int64_t, int64_t>>{{1, 1}, {2, 3}, {5, 4}}) {
+    const std::vector<Constant> args = {counted({2, in, 3, 4}), counted({out, in, 3, 2}), counted({out})};
+    const std::string known = evaluated(model(dims_of(args[0]), dims_of(args[1])), args);
+    CHECK(evaluated(model({"n", "c", "h", "w"}, {"o", "c", "3", "2"}), args) == known);
+  }
+  const std::string refused = imported(model({"n", "c", "h", "w"}, {"o", "c", "k", "2"}));
+  CHECK_MESSAGE(refused.find("W must have as many axes as X, and a kernel of known size") != std::string::npos, refused);
+}
+
 TEST_CASE("auto_pad with strides pads images of symbolic sizes like those of known sizes") {
   auto model = [](const std::string& op, const std::string& attributes, const std::string& h, const std::string& w) {
     std::vector<std::string> operands = {"x"};

@@ -61,11 +61,12 @@ Difference difference(const std::string& body, const Constant& x, const Constant
 
 TEST_CASE("integer contractions differ from the standard by 1 in fewer than one of 1000 elements") {
   const std::string input = "qnn.dequantize(%x, 0.0173f, cast({}, dtype=\"{}\"))",
-                    weights = "qnn.dequantize(%w, %t, cast(0, dtype=\"int8\"), axis={})",
+                    signed_weights = "qnn.dequantize(%w, %t, cast(0, dtype=\"int8\"), axis={})",
                     output = "qnn.quantize({}, 0.0713f, cast({}, dtype=\"{}\"))";
   int64_t elements = 0, all = 0;
   for (DType type : {dtype::u8, dtype::i8})
     for (int zero : {0, 11}) {
+      std::string weights = signed_weights;
       const std::string stored(name(type)), x = fmt::format(fmt::runtime(input), zero, stored);
       auto check = [&](const std::string& call, const Constant& data, const Constant& w, int64_t channels, int axis) {
         CAPTURE(call);
@@ -85,9 +86,43 @@ TEST_CASE("integer contractions differ from the standard by 1 in fewer than one 
       check("nn.conv2d({}, {}, groups=2)", bytes(type, {1, 32, 9, 8}, 7), bytes(dtype::i8, {32, 16, 1, 1}, 8), 32, 0);
       check("nn.dense({}, {})", bytes(type, {37, 64}, 9), bytes(dtype::i8, {40, 64}, 10), 40, 0);
       check("nn.matmul({}, {})", bytes(type, {2, 19, 64}, 11), bytes(dtype::i8, {64, 40}, 12), 40, 1);
+      // Weights of uint8: minus their zero point they are signed bytes, or have an offset.
+      for (int weight_zero : {128, 117}) {
+        weights = fmt::format("qnn.dequantize(%w, %t, cast({}, dtype=\"uint8\"), axis={{}})", weight_zero);
+        check("nn.conv2d({}, {}, padding=[1, 1, 1, 1])", bytes(type, {1, 16, 9, 9}, 1),
+              bytes(dtype::u8, {32, 16, 3, 3}, 2), 32, 0);
+        check("nn.matmul({}, {})", bytes(type, {2, 19, 64}, 11), bytes(dtype::u8, {64, 40}, 12), 40, 1);
+      }
     }
   CHECK(all > 30000);
   CHECK(1000 * elements < all);
+}
+
+TEST_CASE("contractions of bytes minus zero points keep their integers") {
+  // Zero points of the data: constant, and known at run time as a scalar or as a list. Weights minus theirs are signed
+  // bytes, or have an offset.
+  const std::vector<std::string> zeros = {"0", "11", "cast(max(%x), dtype=\"int32\")",
+                                          "reshape(cast(max(%x), dtype=\"int32\"), newshape=[1])"};
+  for (DType type : {dtype::u8, dtype::i8})
+    for (const auto& [weight_type, weight_zero] :
+         {std::pair(dtype::i8, 0), std::pair(dtype::u8, 128), std::pair(dtype::u8, 117), std::pair(dtype::i8, -70)})
+      for (const std::string& zero : zeros) {
+        auto check = [&](const std::string& call, std::vector<int64_t> data, std::vector<int64_t> shape) {
+          CAPTURE(call);
+          CAPTURE(weight_zero);
+          CAPTURE(zero);
+          const std::string x = fmt::format("cast(%x, dtype=\"int32\") - {}", zero),
+                            w = fmt::format("cast(%w, dtype=\"int32\") - ({})", weight_zero);
+          const Difference d = difference(fmt::format(fmt::runtime(call), x, w), bytes(type, std::move(data), 1),
+                                          bytes(weight_type, std::move(shape), 2), scales(1));
+          CHECK(d.largest == 0);
+        };
+        check("nn.conv2d({}, {}, padding=[1, 1, 0, 2], strides=[2, 1])", {1, 16, 9, 9}, {32, 16, 3, 3});
+        check("nn.conv2d({}, {}, padding=[1, 1, 1, 1])", {2, 3, 8, 7}, {16, 3, 3, 3});
+        check("nn.conv1d({}, {}, dilation=[2])", {1, 8, 12}, {8, 8, 3});
+        check("nn.dense({}, {})", {5, 64}, {24, 64});
+        check("nn.matmul({}, {})", {2, 3, 64}, {64, 24});
+      }
 }
 
 }  // namespace dlcc::relay

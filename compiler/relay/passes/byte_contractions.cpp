@@ -1,0 +1,287 @@
+// The conditions under which convolutions and matrix products are computed on bytes, and the operations that do it.
+#include "relay/passes/byte_contractions.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "support/integers.h"
+#include "tensor/byte_products.h"
+#include "tensor/layout.h"
+
+namespace dlcc::relay {
+
+namespace {
+
+// K up to which no sum of products of bytes overflows int32.
+constexpr int64_t longest_sum = (int64_t{1} << 31) / (255 * 128) - 1;
+
+const Attrs to_int32 = {{"dtype", std::string("int32")}};
+
+int64_t product(const std::vector<int64_t>& shape, size_t first) {
+  int64_t count = 1;
+  for (size_t d = first; d < shape.size(); ++d) count *= shape[d];
+  return count;
+}
+
+// Images of few channels are not stored in channel blocks: adjacent elements are neighbours along the last axis.
+bool reads_along_taps(const ConvAttrs& attrs, const std::vector<int64_t>& weights) {
+  const bool taps = weights.back() > 1 && attrs.dilation.back() == 1;
+  return taps && attrs.groups == 1 && weights[1] < tensor::channel_block / 2;
+}
+
+// Products can be added four at a time: along channels, which a block stores next to each other, or along taps.
+bool has_rows_of_four(const ConvAttrs& attrs, const std::vector<int64_t>& weights) {
+  if (reads_along_taps(attrs, weights)) return true;
+  if (attrs.groups == 1) return weights[1] >= tensor::channel_block / 2 && weights[1] % tensor::bytes_of_product == 0;
+  return weights[1] % tensor::channel_block == 0 && weights[0] / attrs.groups % tensor::channel_block == 0;
+}
+
+// The weights with taps of 0 appended along the last axis, up to a multiple of four; `padding` grows by their number.
+Constant with_more_taps(const Constant& w, int64_t& padding) {
+  std::vector<int64_t> shape = w.shape();
+  const int64_t taps = shape.back(), all = ceil_div(taps, tensor::bytes_of_product) * tensor::bytes_of_product;
+  if (taps < 2 || all == taps) return w;
+  std::vector<int8_t> values;
+  for (int64_t k = 0; k < w.count() / taps * all; ++k)
+    values.push_back(k % all < taps ? static_cast<int8_t>(w.integer_at(k / all * taps + k % all)) : int8_t{0});
+  padding += all - taps;
+  shape.back() = all;
+  return Constant::of<int8_t>(dtype::i8, shape, values);
+}
+
+// The stored data with its padding, which is the zero point. A padding of zeros stays the convolution's.
+Atom padded(BlockRewriter& r, const ByteData& x, std::vector<int64_t>& padding) {
+  if (x.is_centred() || std::ranges::all_of(padding, [](int64_t p) { return p == 0; })) return x.stored;
+  const size_t axes = padding.size() / 2;
+  AttrList widths = {AttrList{0, 0}, AttrList{0, 0}};
+  for (size_t d = 0; d < axes; ++d) widths.push_back(AttrList{padding[d], padding[axes + d]});
+  padding.assign(padding.size(), 0);
+  Atom value;
+  if (const auto zero = single(r, x.zero)) {
+    value = Constant::of<uint8_t>(dtype::u8, {}, {static_cast<uint8_t>(*zero)});
+  } else {
+    value = r.emit("cast", {x.zero}, {{"dtype", std::string("uint8")}});
+    if (!r.tensor(value).shape.empty()) value = r.emit("reshape", {value}, {{"newshape", AttrList{}}});
+  }
+  return r.emit("nn.pad", {x.stored, value}, {{"pad_width", widths}});
+}
+
+Constant column(const std::vector<int32_t>& values) {
+  return Constant::of<int32_t>(dtype::i32, {static_cast<int64_t>(values.size())}, values);
+}
+
+}  // namespace
+
+std::optional<Constant> known(const BlockRewriter& r, const Atom& a, int depth) {
+  constexpr int deepest = 4;  // operators one after another
+  if (const Constant* c = std::get_if<Constant>(&a)) return *c;
+  const Operation* definition = r.definition(a);
+  const Call* call = definition ? std::get_if<Call>(definition) : nullptr;
+  const OperatorRef* o = call ? std::get_if<OperatorRef>(&call->callee) : nullptr;
+  if (!o || o->op->variadic || depth == deepest) return std::nullopt;
+  std::vector<Constant> args;
+  Operands types;
+  for (const Atom& arg : call->args) {
+    auto value = known(r, arg, depth + 1);
+    if (!value) return std::nullopt;
+    types.push_back({shape_of(value->shape()), value->dtype()});
+    args.push_back(std::move(*value));
+  }
+  auto results = evaluate(*o->op, call->attrs, types, args);
+  return results && results->size() == 1 ? std::optional(std::move(results->front())) : std::nullopt;
+}
+
+std::optional<double> single(const BlockRewriter& r, const Atom& a) {
+  const auto c = known(r, a);
+  if (!c || c->count() < 1) return std::nullopt;
+  for (int64_t k = 1; k < c->count(); ++k)
+    if (c->number_at(k) != c->number_at(0)) return std::nullopt;
+  return c->number_at(0);
+}
+
+std::optional<SignedBytes> signed_bytes(const Constant& integers) {
+  if (integers.count() == 0 || integers.shape().size() < 2) return std::nullopt;
+  int64_t least = integers.integer_at(0), largest = least;
+  for (int64_t k = 1; k < integers.count(); ++k) {
+    least = std::min(least, integers.integer_at(k));
+    largest = std::max(largest, integers.integer_at(k));
+  }
+  if (largest - least > UINT8_MAX || least < -UINT8_MAX || largest > UINT8_MAX) return std::nullopt;
+  const int64_t offset = least >= INT8_MIN && largest <= INT8_MAX ? 0 : least - INT8_MIN;
+  std::vector<int8_t> bytes;
+  for (int64_t k = 0; k < integers.count(); ++k) bytes.push_back(static_cast<int8_t>(integers.integer_at(k) - offset));
+  return SignedBytes{Constant::of<int8_t>(dtype::i8, integers.shape(), bytes), static_cast<int32_t>(offset)};
+}
+
+bool ByteData::is_centred() const {
+  const Constant* c = std::get_if<Constant>(&zero);
+  return c && c->integer_at(0) == 0;
+}
+
+Atom with_offset(BlockRewriter& r, const Atom& stored) {
+  Atom wide = r.emit("cast", {stored}, to_int32);
+  Atom sum = r.emit("add", {wide, Constant::of<int32_t>(dtype::i32, {}, {offset_of_signed})});
+  return r.emit("cast", {sum}, {{"dtype", std::string("uint8")}});
+}
+
+// ---- convolutions ---------------------------------------------------------------------------------------------------
+
+int64_t ByteConvolution::depth() const { return product(weights, 1); }
+
+std::optional<ByteConvolution> byte_convolution(const std::string& name, const Call& call, const SignedBytes& w) {
+  if (name != "nn.conv1d" && name != "nn.conv2d" && name != "nn.conv3d") return std::nullopt;
+  ByteConvolution c{name, attributes_of<ConvAttrs>(call), call.attrs, w.bytes.shape(), {}};
+  const int64_t axes = static_cast<int64_t>(c.weights.size()) - 2;
+  if (c.conv.out_dtype || c.depth() > longest_sum || (w.offset != 0 && c.conv.groups != 1)) return std::nullopt;
+  if (!c.is_depthwise() && !has_rows_of_four(c.conv, c.weights)) return std::nullopt;
+  c.padding = c.conv.padding;
+  if (std::cmp_equal(c.padding.size(), axes)) c.padding.insert(c.padding.end(), c.padding.begin(), c.padding.end());
+  if (c.padding.size() == 1) c.padding.assign(static_cast<size_t>(2 * axes), c.padding[0]);
+  if (std::cmp_not_equal(c.padding.size(), 2 * axes)) return std::nullopt;
+  c.attrs.erase("kernel_size");
+  return c;
+}
+
+Atom products(BlockRewriter& r, const ByteConvolution& c, const ByteData& x, Constant weights) {
+  std::vector<int64_t> padding = c.padding;
+  if (!c.is_depthwise() && reads_along_taps(c.conv, c.weights)) weights = with_more_taps(weights, padding.back());
+  const Atom data = padded(r, x, padding);
+  Attrs attrs = c.attrs;
+  attrs["padding"] = padding;
+  attrs["out_dtype"] = std::string(c.is_depthwise() ? "float32" : "int32");
+  return r.emit(c.name, {data, weights}, attrs);
+}
+
+namespace {
+
+// sum(x) for each pixel of the result of a convolution without groups: one channel of int32.
+Atom sums_of_data(BlockRewriter& r, const ByteConvolution& c, const ByteData& x) {
+  std::vector<int64_t> padding = c.padding;
+  const Atom data = r.emit("cast", {padded(r, x, padding)}, to_int32);
+  const Atom pixels = r.emit("sum", {data}, {{"axis", std::vector<int64_t>{1}}, {"keepdims", true}});
+  return r.emit(fmt::format("nn.sum_pool{}d", c.weights.size() - 2), {pixels},
+                {{"pool_size", std::vector<int64_t>(c.weights.begin() + 2, c.weights.end())},
+                 {"strides", c.conv.strides},
+                 {"dilation", c.conv.dilation},
+                 {"padding", padding}});
+}
+
+}  // namespace
+
+// ---- matrix products ------------------------------------------------------------------------------------------------
+
+std::optional<ByteProduct> byte_product(BlockRewriter& r, const std::string& name, const Call& call,
+                                        const SignedBytes& w) {
+  if (name != "nn.dense" && name != "nn.matmul") return std::nullopt;
+  const MatmulAttrs attrs = attributes_of<MatmulAttrs>(call);
+  const bool transposed = name == "nn.dense" || attrs.transpose_b;
+  const size_t n_axis = transposed ? 0 : 1;
+  const std::vector<int64_t>& shape = w.bytes.shape();
+  if (attrs.out_dtype || attrs.transpose_a || r.tensor(call.args[0]).shape.empty() || shape.size() != 2)
+    return std::nullopt;
+  const int64_t k = shape[1 - n_axis];
+  if (k > longest_sum || k % tensor::bytes_of_product != 0) return std::nullopt;
+  return ByteProduct{name, call.attrs, n_axis};
+}
+
+namespace {
+
+// sum(x) for each row of a matrix product: one column of int32.
+Atom sums_of_data(BlockRewriter& r, const ByteData& x) {
+  const Atom data = r.emit("cast", {x.stored}, to_int32);
+  return r.emit("sum", {data}, {{"axis", std::vector<int64_t>{-1}}, {"keepdims", true}});
+}
+
+}  // namespace
+
+// ---- sums with corrections ------------------------------------------------------------------------------------------
+
+namespace {
+
+// -z * sum(w + offset) for each index of an axis of the weights: int32 of rank 1, constant if the zero point is.
+Atom correction(BlockRewriter& r, const ByteData& x, const SignedBytes& w, size_t axis) {
+  const Constant* zero = std::get_if<Constant>(&x.zero);
+  const std::vector<int32_t> sums = corrections(zero ? zero->integer_at(0) : 1, w, axis);
+  return zero ? Atom(column(sums)) : r.emit("multiply", {x.zero, column(sums)});
+}
+
+// What the offset of the weights adds to the sums.
+Atom scaled_sums(BlockRewriter& r, const Atom& sums_of_data, const SignedBytes& w) {
+  return r.emit("multiply", {sums_of_data, Constant::of<int32_t>(dtype::i32, {}, {w.offset})});
+}
+
+}  // namespace
+
+std::vector<int32_t> corrections(int64_t zero, const SignedBytes& w, size_t axis) {
+  const std::vector<int64_t>& shape = w.bytes.shape();
+  const int64_t inner = product(shape, axis + 1);
+  std::vector<int32_t> sums(static_cast<size_t>(shape[axis]), 0);
+  for (int64_t k = 0; k < w.bytes.count(); ++k)
+    sums[static_cast<size_t>(k / inner % shape[axis])] -=
+        static_cast<int32_t>(zero * (w.bytes.integer_at(k) + w.offset));
+  return sums;
+}
+
+Atom integer_sums(BlockRewriter& r, const ByteConvolution& c, const ByteData& x, const SignedBytes& w) {
+  Atom sums = products(r, c, x, w.bytes);
+  if (w.offset != 0) sums = r.emit("add", {sums, scaled_sums(r, sums_of_data(r, c, x), w)});
+  return x.is_centred() ? sums : r.emit("nn.bias_add", {sums, correction(r, x, w, 0)}, {{"axis", int64_t{1}}});
+}
+
+Atom integer_sums(BlockRewriter& r, const ByteProduct& p, const ByteData& x, const SignedBytes& w) {
+  Attrs attrs = p.attrs;
+  attrs["out_dtype"] = std::string("int32");
+  Atom sums = r.emit(p.name, {x.stored, w.bytes}, attrs);
+  if (w.offset != 0) sums = r.emit("add", {sums, scaled_sums(r, sums_of_data(r, x), w)});
+  return x.is_centred() ? sums : r.emit("add", {sums, correction(r, x, w, p.n_axis)});
+}
+
+// ---- contractions of integers ---------------------------------------------------------------------------------------
+
+namespace {
+
+// Bytes as int32, minus a zero point.
+std::optional<ByteData> centred_bytes(BlockRewriter& r, const Atom& a) {
+  Atom wide = a, zero = Constant::of<int32_t>(dtype::i32, {}, {0});
+  if (const Call* difference = r.call_of(a, "subtract")) {
+    wide = difference->args[0], zero = difference->args[1];
+    const Shape& shape = r.tensor(zero).shape;
+    if (!shape.empty() && shape != Shape{1}) return std::nullopt;
+    if (const auto value = known(r, zero))
+      zero = Constant::of<int32_t>(dtype::i32, {}, {static_cast<int32_t>(value->integer_at(0))});
+  }
+  const Call* conversion = r.call_of(wide, "cast");
+  if (!conversion || r.tensor(wide).dtype != dtype::i32) return std::nullopt;
+  const DType type = r.tensor(conversion->args[0]).dtype;
+  if (type != dtype::u8 && type != dtype::i8) return std::nullopt;
+  return ByteData{conversion->args[0], zero};
+}
+
+// Signed data is read with an offset.
+void make_unsigned(BlockRewriter& r, ByteData& x) {
+  if (r.tensor(x.stored).dtype == dtype::u8) return;
+  x.stored = with_offset(r, x.stored);
+  if (const Constant* zero = std::get_if<Constant>(&x.zero))
+    x.zero = Constant::of<int32_t>(dtype::i32, {}, {static_cast<int32_t>(zero->integer_at(0)) + offset_of_signed});
+  else
+    x.zero = r.emit("add", {x.zero, Constant::of<int32_t>(dtype::i32, {}, {offset_of_signed})});
+}
+
+}  // namespace
+
+std::optional<Atom> contraction_of_integers(BlockRewriter& r, const std::string& name, const Call& call) {
+  auto x = centred_bytes(r, call.args[0]);
+  const auto integers = x ? known(r, call.args[1]) : std::nullopt;
+  const auto w = integers && integers->dtype() == dtype::i32 ? signed_bytes(*integers) : std::nullopt;
+  if (!w) return std::nullopt;
+  if (const auto p = byte_product(r, name, call, *w)) {
+    make_unsigned(r, *x);
+    return integer_sums(r, *p, *x, *w);
+  }
+  const auto c = byte_convolution(name, call, *w);
+  if (!c || c->is_depthwise()) return std::nullopt;  // converting sums of floats takes longer than adding integers
+  make_unsigned(r, *x);
+  return integer_sums(r, *c, *x, *w);
+}
+
+}  // namespace dlcc::relay

@@ -1,0 +1,87 @@
+// Convolutions and matrix products of bytes, for the pass integer_contractions: sums of products of unsigned data and
+// signed constant weights, as instructions compute them (tensor/byte_products.h). The zero point z of the data is a
+// correction of the sums:
+//
+//   sum((x - z) * w) = sum(x * w) - z * sum(w)
+//
+// So is an offset o of weights whose range is not that of signed bytes, such as uint8 minus a zero point:
+//
+//   sum((x - z) * (w + o)) = sum(x * w) + o * sum(x) - z * sum(w + o)
+//
+// Signed data is stored with an offset of 128. Where padded data has a zero point other than 0, the padding is an
+// operation of its own. The last axis of a kernel over few channels gets taps of weight 0, so that their number is a
+// multiple of four.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "relay/attr_structs.h"
+#include "relay/passes/block_rewriter.h"
+
+namespace dlcc::relay {
+
+inline constexpr int offset_of_signed = 128;  // from signed data to unsigned data
+
+// The value of a constant, or of an operator applied to constants.
+std::optional<Constant> known(const BlockRewriter&, const Atom&, int depth = 0);
+
+// The value of all elements of a constant; empty if they differ.
+std::optional<double> single(const BlockRewriter&, const Atom&);
+
+// Data that is bytes minus a zero point.
+struct ByteData {
+  Atom stored;  // uint8
+  Atom zero;    // int32, of one element
+
+  bool is_centred() const;  // whether the zero point is known to be 0
+};
+
+// Signed bytes plus 128, as uint8.
+Atom with_offset(BlockRewriter&, const Atom& stored);
+
+// Weights: signed bytes plus an offset, which is 0 if the weights are in [-128, 127].
+struct SignedBytes {
+  Constant bytes;
+  int32_t offset = 0;
+};
+// Empty if the range of the integers is not that of bytes.
+std::optional<SignedBytes> signed_bytes(const Constant& integers);
+
+// A convolution that can be computed on bytes.
+struct ByteConvolution {
+  std::string name;
+  ConvAttrs conv;
+  Attrs attrs;
+  std::vector<int64_t> weights, padding;  // the shape of the weights; the padding before each axis, then after each
+
+  // One input channel a group: products() takes weights of float32 and adds in float32.
+  bool is_depthwise() const { return conv.groups > 1 && weights[1] == 1; }
+  int64_t depth() const;  // the number of products in a sum
+};
+std::optional<ByteConvolution> byte_convolution(const std::string& name, const Call&, const SignedBytes&);
+
+// sum(x * w): in int32, or in float32 for a depthwise convolution.
+Atom products(BlockRewriter&, const ByteConvolution&, const ByteData&, Constant weights);
+
+// A matrix product that can be computed on bytes.
+struct ByteProduct {
+  std::string name;
+  Attrs attrs;
+  size_t n_axis = 0;  // of the weights
+};
+std::optional<ByteProduct> byte_product(BlockRewriter&, const std::string& name, const Call&, const SignedBytes&);
+
+// sum((x - z) * w), in int32. The convolution is not depthwise.
+Atom integer_sums(BlockRewriter&, const ByteConvolution&, const ByteData&, const SignedBytes&);
+Atom integer_sums(BlockRewriter&, const ByteProduct&, const ByteData&, const SignedBytes&);
+
+// -zero * sum(w) for each index of an axis of the weights.
+std::vector<int32_t> corrections(int64_t zero, const SignedBytes& weights, size_t axis);
+
+// A contraction of int32 whose data is bytes minus a zero point and whose weights are constant, computed on bytes.
+// Nothing if `call` is no such contraction.
+std::optional<Atom> contraction_of_integers(BlockRewriter&, const std::string& name, const Call& call);
+
+}  // namespace dlcc::relay
