@@ -12,8 +12,12 @@ namespace dlcc::relay {
 
 namespace {
 
-// K up to which no sum of products of bytes overflows int32.
-constexpr int64_t longest_sum = (int64_t{1} << 31) / (255 * 128) - 1;
+// K up to which no sum of products overflows int32: of unsigned bytes and signed bytes, or weights with an offset,
+// whose absolute value is up to 255.
+int64_t longest_sum(const SignedBytes& w) {
+  const int64_t largest_weight = w.offset == 0 ? 128 : UINT8_MAX;
+  return (int64_t{1} << 31) / (UINT8_MAX * largest_weight) - 1;
+}
 
 const Attrs to_int32 = {{"dtype", std::string("int32")}};
 
@@ -132,7 +136,7 @@ std::optional<ByteConvolution> byte_convolution(const std::string& name, const C
   if (name != "nn.conv1d" && name != "nn.conv2d" && name != "nn.conv3d") return std::nullopt;
   ByteConvolution c{name, attributes_of<ConvAttrs>(call), call.attrs, w.bytes.shape(), {}};
   const int64_t axes = static_cast<int64_t>(c.weights.size()) - 2;
-  if (c.conv.out_dtype || c.depth() > longest_sum || (w.offset != 0 && c.conv.groups != 1)) return std::nullopt;
+  if (c.conv.out_dtype || c.depth() > longest_sum(w) || (w.offset != 0 && c.conv.groups != 1)) return std::nullopt;
   if (!c.is_depthwise() && !has_rows_of_four(c.conv, c.weights)) return std::nullopt;
   c.padding = c.conv.padding;
   if (std::cmp_equal(c.padding.size(), axes)) c.padding.insert(c.padding.end(), c.padding.begin(), c.padding.end());
@@ -180,7 +184,7 @@ std::optional<ByteProduct> byte_product(BlockRewriter& r, const std::string& nam
   if (attrs.out_dtype || attrs.transpose_a || r.tensor(call.args[0]).shape.empty() || shape.size() != 2)
     return std::nullopt;
   const int64_t k = shape[1 - n_axis];
-  if (k > longest_sum || k % tensor::bytes_of_product != 0) return std::nullopt;
+  if (k > longest_sum(w) || k % tensor::bytes_of_product != 0) return std::nullopt;
   return ByteProduct{name, call.attrs, n_axis};
 }
 

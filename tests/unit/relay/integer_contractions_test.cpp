@@ -98,6 +98,32 @@ TEST_CASE("integer contractions differ from the standard by 1 in fewer than one 
   CHECK(1000 * elements < all);
 }
 
+TEST_CASE("sums that may not fit in int32 stay sums of floats") {
+  auto result = [](int64_t k, int weight_zero) {
+    const std::string w = fmt::format("qnn.dequantize(%w, 0.5f, cast({}, dtype=\"uint8\"))", weight_zero);
+    const std::string text =
+        fmt::format("def @main(%x: Tensor[(1, {0}), uint8], %w: Tensor[(1, {0}), uint8]) {{"
+                    "  nn.dense(qnn.dequantize(%x, 0.5f, cast(0, dtype=\"uint8\")), {1}) }}",
+                    k, w);
+    Diagnostics d;
+    auto module = frontends::import_relay(text, {}, d);
+    REQUIRE_MESSAGE(module, d.str());
+    const Constant all = Constant::of(dtype::u8, {1, k}, std::vector<uint8_t>(static_cast<size_t>(k), 255));
+    Replacements known;
+    known.add(module->functions.at("main").params[1], all);
+    for (Binding& b : module->functions.at("main").body.bindings) known.apply(b.op);
+    PassContext context{.diagnostics = &d, .machine = {.byte_products = tensor::ByteProducts::dot}};
+    const std::vector<Constant> args = {all, all};
+    auto after = evaluate(integer_contractions(*module, context), args, tensor::Precision::specified, d);
+    REQUIRE_MESSAGE(after, d.str());
+    return after->results[0].number_at(0) / (0.25 * 255 * (255 - weight_zero) * static_cast<double>(k));
+  };
+  CHECK(result(1024, 0) == doctest::Approx(1));
+  CHECK(result(40000, 0) == doctest::Approx(1).epsilon(0.01));  // 2.6e9, added in float32
+  CHECK(result(40000, 128) == doctest::Approx(1));
+  CHECK(result(80000, 128) == doctest::Approx(1).epsilon(0.01));  // added in float32
+}
+
 TEST_CASE("contractions of bytes minus zero points keep their integers") {
   // Zero points of the data: constant, and known at run time as a scalar or as a list. Weights minus theirs are signed
   // bytes, or have an offset.
