@@ -28,7 +28,7 @@ done
 gcc -std=c11 -O2 -Wall -Wextra -pedantic -Werror -Idebug "$example/main.c" debug/digits.o -o digits
 lines_of() { grep -n "$1" debug/digits.tensor | cut -d: -f1 | xargs; }
 declared() { readelf --debug-dump=info debug/digits.o | grep -A4 "DW_AT_name .* $1\$" | sed -n 's/.*DW_AT_decl_line *: //p' | xargs; }
-for function in fused_softmax fused_batch_flatten; do  # one for each CPU level
+for function in fused_softmax fused_matmul_bias_add; do  # one for each CPU level
   wanted=$(lines_of "^kernel @$function(.*{\$")
   [ "$(declared $function)" = "$wanted" ] || fail "$function is at '$(declared $function)' instead of '$wanted'"
 done

@@ -58,8 +58,8 @@ Stmt contracted(const Stmt& body, const Buffer& b, int64_t max_bytes, std::set<s
   return sequence(std::move(list));
 }
 
-// The body with each loop of which an iteration accesses one row of the buffer, and the loops inside of it do likewise,
-// run by one thread; `fixed` gets the dimensions whose indices are the variables of these loops.
+// The body in which the nested loops around all accesses of the buffer, each of whose iterations accesses one row of
+// it, are serial. `fixed` gets the dimensions whose indices are the variables of these loops.
 Stmt serial_rows(const Stmt& body, const Buffer& b, std::set<size_t>& fixed) {
   std::vector<Stmt> list = statements_of(body);
   const auto user = only_user(list, b);
@@ -159,7 +159,10 @@ void reuse_rows(std::vector<Stmt>& bodies, std::vector<Buffer>& scratch) {
   for (Buffer& b : scratch) {
     std::vector<Stmt> serial;
     std::vector<std::set<size_t>> rows;
-    for (const Stmt& body : bodies) serial.push_back(body ? serial_rows(body, b, rows.emplace_back()) : body);
+    for (const Stmt& body : bodies) {
+      std::set<size_t>& fixed = rows.emplace_back();
+      serial.push_back(body ? serial_rows(body, b, fixed) : body);
+    }
     if (rows.empty() || rows[0].empty() || std::ranges::count(rows, rows[0]) != std::ssize(rows)) continue;
     Shape shape = b->shape;
     for (size_t k : rows[0]) shape[k] = 1;

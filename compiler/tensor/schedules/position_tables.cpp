@@ -51,7 +51,7 @@ class Tabulation {
   // Loads whose indices are in range lose their predicate first, since the index that a table holds has no known range.
   void tabulate(Stage& stage) {
     const Ranges ranges = ranges_of(stage);
-    std::map<const ExprNode*, Expr> done;
+    Tabulated done;
     for (Expr& value : stage.values) {
       const Expr simple = simplify(value, ranges);
       const Expr changed = tabulated(simple, stage, ranges, done);
@@ -59,9 +59,12 @@ class Tabulation {
     }
   }
 
+  // Expressions and what tabulated() made of them, by node. The expressions keep their nodes, and so the keys.
+  using Tabulated = std::map<const ExprNode*, std::pair<Expr, Expr>>;
+
   // The expression with its largest sub-expressions that are worth a table replaced. `done`: results for shared nodes.
-  Expr tabulated(const Expr& e, const Stage& stage, const Ranges& ranges, std::map<const ExprNode*, Expr>& done) {
-    if (const auto known = done.find(e.get()); known != done.end()) return known->second;
+  Expr tabulated(const Expr& e, const Stage& stage, const Ranges& ranges, Tabulated& done) {
+    if (const auto known = done.find(e.get()); known != done.end()) return known->second.second;
     const std::vector<Axis> axes = axes_of(e, stage);
     auto operands_tabulated = [&](const Expr& whole) {
       return map_operands(whole, [&](const Expr& operand) { return tabulated(operand, stage, ranges, done); });
@@ -69,7 +72,7 @@ class Tabulation {
     const Expr result = is_worth_a_table(e, axes, stage, ranges) ? entry(e, axes, ranges)
                         : axes.size() > 1                        ? operands_tabulated(converted_factors(e, stage))
                                                                  : operands_tabulated(e);
-    done.emplace(e.get(), result);
+    done.emplace(e.get(), std::pair(e, result));
     return result;
   }
 

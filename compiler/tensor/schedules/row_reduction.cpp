@@ -27,14 +27,14 @@ namespace {
 // The loops of reduce_along_row, with the accumulators partial[u, lane].
 class RowReduction {
  public:
-  RowReduction(const Stage& stage, const std::vector<Expr>& index, int64_t width, const Machine& machine)
+  // `count`: vectors of accumulators.
+  RowReduction(const Stage& stage, const std::vector<Expr>& index, int64_t width, int64_t count, const Machine& machine)
       : reduction_(*stage.reduction),
         row_(reduction_.axes.back()),
         width_(width),
         machine_(machine),
-        value_(at_index(stage.values[0], stage, index)) {
-    if (!is_expensive(value_))
-      while (count_ < machine.row_accumulators && !provably_lt(row_.extent, 2 * count_ * width)) count_ *= 2;
+        value_(at_index(stage.values[0], stage, index)),
+        count_(count) {
     partial_ = make_buffer("partial", reduction_.identity[0].type(), {count_, width}, Scope::reg);
   }
 
@@ -105,7 +105,7 @@ class RowReduction {
   const int64_t width_;
   const Machine& machine_;
   const Expr value_;
-  int64_t count_ = 1;
+  const int64_t count_;
   Buffer partial_;
 };
 
@@ -113,7 +113,13 @@ class RowReduction {
 
 Stmt reduce_along_row(const Stage& stage, const std::vector<Expr>& index, int64_t width, const Machine& machine,
                       const std::function<Stmt(const Expr& total)>& store_total) {
-  return RowReduction(stage, index, width, machine).run(store_total);
+  auto with = [&](int64_t count) { return RowReduction(stage, index, width, count, machine).run(store_total); };
+  const Dim& row = stage.reduction->axes.back().extent;
+  const int64_t most = is_expensive(stage.values[0]) ? 1 : machine.row_accumulators;
+  int64_t count = 1;
+  while (count < most && provably_le(2 * count * width, row)) count *= 2;
+  if (count == most || provably_lt(row, most * width)) return with(count);
+  return if_then(Expr(most * width) <= Expr(row), with(most), with(count));
 }
 
 }  // namespace dlcc::tensor

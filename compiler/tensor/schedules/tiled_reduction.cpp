@@ -37,6 +37,7 @@ class TiledReductionPlanner {
     const Ranges ranges = ranges_of(stage);
     plan_.reduced.values[0] = simplify(stage.values[0], ranges);
     plan_.epilogue = find_epilogue(f_, k_);
+    if (plan_.epilogue) plan_.may_overwrite_operand = may_overwrite_operand(*plan_.epilogue);
     const Stage& last = plan_.epilogue ? *plan_.epilogue : plan_.reduced;
     const auto row_axis = row_axis_of(stage);
     if (!is_plain(last) || !layout_of(layouts_, last.results[0]).is_dense() || !row_axis) return std::nullopt;
@@ -55,6 +56,13 @@ class TiledReductionPlanner {
   bool reads_stage() const {
     return std::any_of(f_.stages.begin(), f_.stages.begin() + static_cast<std::ptrdiff_t>(k_),
                        [&](const Stage& earlier) { return reads(f_.stages[k_], earlier.results[0]); });
+  }
+
+  bool may_overwrite_operand(const Stage& epilogue) const {
+    return std::ranges::any_of(loads_of(epilogue.values[0]), [&](const Load& l) {
+      if (l.buffer == plan_.reduced.results[0]) return false;
+      return std::ranges::count(f_.params, l.buffer) > 0 || l.buffer->shape == epilogue.results[0]->shape;
+    });
   }
 
   // Finds an axis that occurs as floordiv(axis, block).
@@ -319,11 +327,7 @@ class TiledReductionScheduler {
     return tiles(size, half > 1 ? tiles(half, single) : single);
   }
 
-  // A result must not be computed twice if the epilogue reads an operand: the result may be stored in its memory.
-  Repetition repetition() const {
-    const bool reads_operand = plan_.epilogue && loads_of(plan_.epilogue->values[0]).size() > 1;
-    return reads_operand ? Repetition::forbidden : Repetition::allowed;
-  }
+  Repetition repetition() const { return plan_.may_overwrite_operand ? Repetition::forbidden : Repetition::allowed; }
 
   // `count` indices of the unrolled axis from `first` on, for the whole row.
   Stmt rows(const Expr& first, int64_t count) const {

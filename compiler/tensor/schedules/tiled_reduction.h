@@ -36,7 +36,10 @@ struct PaddedCopy {
 struct TiledReductionPlan {
   Stage reduced;                  // reads the padded copies in place of their operands
   std::optional<Stage> epilogue;  // the next stage, if it reads the results at its own index
-  int row_axis = -1;              // the axis of the result along which vectors run, the innermost of its storage
+  // Whether the epilogue reads an operand whose memory the result may have: a parameter, or scratch of the result's
+  // shape (in_place.h, passes/shrink_scratch.h). No result may then be computed twice.
+  bool may_overwrite_operand = false;
+  int row_axis = -1;  // the axis of the result along which vectors run, the innermost of its storage
   // Whether the stage reads a result of an earlier stage. A tile then has one row. If that result is stored in blocks
   // of `block` rows, blocked_axis is the axis of the rows (else -1), and becomes a loop over blocks and a loop over the
   // rows of a block, so that row fusion can fuse the loops over blocks of both stages.

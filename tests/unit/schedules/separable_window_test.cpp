@@ -104,7 +104,7 @@ TEST_CASE("windows of images of symbolic height and width have no blocks") {
   }
 }
 
-TEST_CASE("channels of symbolic size use the same memory for their partial results, unless they have threads of their own") {
+TEST_CASE("channels of symbolic size share the memory of their partial results, except among threads") {
   const Dim h = Dim::symbol({"h", 1}), w = Dim::symbol({"w", 1});
   const TensorFunction f = max_pooling({.image = {3, h, w}});
   auto scratch = [&](int threads) {
