@@ -14,11 +14,7 @@ Expr multiply_add(Expr value, Expr sum, const Machine& machine) {
 }
 
 Expr combined(const Reduction& r, Expr total, Expr value, const Machine& machine) {
-  const ReducerKind kind = reducer_kind(r);
-  if (kind == ReducerKind::sum) return multiply_add(std::move(value), std::move(total), machine);
-  // The target tests the first operand for NaN. The test of the value does not wait for the total.
-  if (kind == ReducerKind::max) return max(std::move(value), std::move(total));
-  if (kind == ReducerKind::min) return min(std::move(value), std::move(total));
+  if (reducer_kind(r) == ReducerKind::sum) return multiply_add(std::move(value), std::move(total), machine);
   return substitute(r.combined[0], {{r.left[0], std::move(total)}, {r.right[0], std::move(value)}});
 }
 
@@ -79,8 +75,13 @@ class RowReduction {
 
   Stmt accumulate(const Expr& u, const Expr& begin, int64_t lanes) const {
     return vector(u, lanes, [&](const Expr& lane) {
-      const Expr term = substitute(value_, {{row_.var, begin + lane}});
-      return combined(reduction_, load(partial_, {u, lane}), term, machine_);
+      const Expr term = substitute(value_, {{row_.var, begin + lane}}), total = load(partial_, {u, lane});
+      // The target tests the first operand for NaN. The test of the value does not wait for the total. It needs one
+      // more register, which a row has and a tile of many accumulators has not.
+      const ReducerKind kind = reducer_kind(reduction_);
+      if (kind == ReducerKind::max) return max(term, total);
+      if (kind == ReducerKind::min) return min(term, total);
+      return combined(reduction_, total, term, machine_);
     });
   }
 
