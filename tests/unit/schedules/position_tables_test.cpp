@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+#include <regex>
+
 #include "harness.h"
 #include "tensor/builder.h"
 #include "tensor/visit.h"
@@ -156,8 +158,7 @@ TEST_CASE("the counts of elements in a window along each axis are tables, where 
   CAPTURE(text);
   CHECK(text.find("total") == std::string::npos);
   // A table is no operand whose memory the result may have: the last tile of a row overlaps the one before it.
-  CHECK(text.find("min(") != std::string::npos);
-  CHECK(text.find("w - 16)") != std::string::npos);
+  CHECK(std::regex_search(text, std::regex(R"(\n *y\[[^\n]*min\([^\n]*, w - 16\)[^\n]* = )")));
 }
 
 TEST_CASE("several products of counts in a stage have tables of their own") {
