@@ -228,8 +228,8 @@ Value* KernelEmitter::emit_extremum(const Binary& x, Value* a, Value* b, DType t
   // function, if the float32 is widened from a float16; and LLVM 19 would compare x and not |x| for max(|x|, 0).
   if (is_number(x.b)) return b_.CreateSelect(is_max ? b_.CreateFCmpOGE(b, a) : b_.CreateFCmpOLE(b, a), b, a);
   // x86 without mask registers: a maxps, which selects `b` if an operand is NaN or both are zeros, a test of `a`, and a
-  // blend. LLVM would merge the selects below into two comparisons, a disjunction and a blend. Without the flag, it
-  // would order the zeros, which takes more instructions.
+  // blend. LLVM would merge the selects below into two comparisons, a disjunction and a blend. Without the flag nsz,
+  // it would order the zeros, which takes more instructions.
   if (cpu_.getTargetTriple().isX86() && !has_mask_registers() && !is_number(x.a)) {
     Value* extremum = b_.CreateBinaryIntrinsic(is_max ? llvm::Intrinsic::maximum : llvm::Intrinsic::minimum, a, b);
     if (auto* call = llvm::dyn_cast<llvm::Instruction>(extremum)) call->setHasNoSignedZeros(true);

@@ -53,8 +53,8 @@ Stmt overlapping_vectors(const Dim& begin, const Dim& end, int64_t lanes,
 // vectors, then vectors of smaller powers of two, since others take several registers. tile(left, vectors, lanes) gives
 // the statement for vectors * lanes results from `left` on. If results may be computed twice, the last vector overlaps
 // the one before it instead of being divided: 14 results are two vectors of 8. In a row of symbolic width, the tile of
-// fewer vectors is a loop over single vectors, and `lanes` must be a power of two. A row that is shorter than a vector
-// has overlapping vectors, too.
+// fewer vectors is a loop over single vectors, or, if results may be computed twice, over tiles of half as many vectors
+// with an overlap; `lanes` must be a power of two. A row that is shorter than a vector has overlapping vectors, too.
 enum class Repetition : uint8_t { forbidden, allowed };
 Stmt in_row_tiles(const Dim& width, int64_t vectors, int64_t lanes, Repetition,
                   const std::function<Stmt(const Expr& left, int64_t vectors, int64_t lanes)>& tile);

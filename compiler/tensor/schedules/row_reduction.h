@@ -24,7 +24,7 @@ Expr combined(const Reduction&, Expr total, Expr value, const Machine&);
 //   partial[0, lane] = partial[0, lane] combined with partial[0, lane + half]     # for halves of the width, down to 1
 //   store_total(partial[0, 0])
 //
-// If the size of the row is symbolic, a row shorter than Machine::row_accumulators vectors has a version with one.
+// If the size of the row is symbolic, a row shorter than Machine::row_accumulators vectors has a version with fewer.
 Stmt reduce_along_row(const Stage&, const std::vector<Expr>& index, int64_t width, const Machine&,
                       const std::function<Stmt(const Expr& total)>& store_total);
 

@@ -200,11 +200,9 @@ void add_microsoft(Table& table) {
       {"com.microsoft.MatMulIntegerToFloat", 1, "A B a_scale b_scale a_zero_point b_zero_point bias", 4, 7, 1,
        convert_matmul_integer_to_float},
   });
-  table.only_if("com.microsoft.FusedConv",
-                "there are one to three spatial axes, the sizes of the kernel, and with groups the number of output "
-                "channels, are "
-                "known at compile time, and activation "
-                "is Relu, Tanh, Sigmoid, LeakyRelu, Clip or HardSigmoid");
+  table.only_if("com.microsoft.FusedConv", std::string(condition_of_convolution) +
+                                               ", and activation is Relu, Tanh, Sigmoid, LeakyRelu, Clip or "
+                                               "HardSigmoid");
 }
 
 }  // namespace dlcc::frontends::onnx

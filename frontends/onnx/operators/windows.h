@@ -8,7 +8,7 @@ namespace dlcc::frontends::onnx {
 // The convolution with the node's attributes, without bias. Messages name the operands by their roles.
 Value convolution(Node&, const Value& data, const Value& weight);
 
-// For Table::only_if.
+// The condition of operators that are convolutions, for Table::only_if.
 inline constexpr const char* condition_of_convolution =
     "there are one to three spatial axes, and the sizes of the kernel, and with groups the number of output channels, "
     "are known at compile time";
