@@ -162,6 +162,8 @@ struct Machine {
   // Largest distance in elements of neighbouring lanes of a load along the row of a dense image. The code generator
   // loads such vectors and shuffles them; a larger distance needs a gather.
   int64_t max_lane_stride = 3;
+  // Reads of each element from which on a copy that makes a strided load contiguous is faster.
+  double min_reads_to_copy = 4;
   // Elements of the chunks of a vector loop that threads share, and the least number of chunks: a shorter loop takes
   // about as long as a fork.
   int64_t elementwise_chunk = 4096, min_elementwise_chunks = 4;

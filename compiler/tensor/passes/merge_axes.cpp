@@ -4,7 +4,9 @@
 #include <map>
 #include <set>
 
+#include "tensor/analysis.h"
 #include "tensor/layout.h"
+#include "tensor/simplify.h"
 #include "tensor/verify.h"
 #include "tensor/visit.h"
 
@@ -210,6 +212,26 @@ class AxisMerger {
 void merge_axes(TensorFunction& f, std::vector<Layout>& layouts) {
   AxisMerger(f, layouts).run();
   verify_after("merge_axes", f);
+}
+
+bool drop_unit_reduced_axes(TensorFunction& f) {
+  bool any = false;
+  for (Stage& stage : f.stages) {
+    if (!stage.reduction) continue;
+    std::vector<Axis>& axes = stage.reduction->axes;
+    Substitution zero;
+    for (size_t k = axes.size(); k-- > 0 && axes.size() > 1;) {
+      if (axes[k].extent != Dim(1)) continue;
+      zero.emplace(axes[k].var, Expr(0));
+      axes.erase(axes.begin() + static_cast<std::ptrdiff_t>(k));
+    }
+    if (zero.empty()) continue;
+    any = true;
+    const Ranges ranges = ranges_of(stage);
+    for (Expr& v : stage.values) v = simplify(substitute(v, zero), ranges);
+    for (Requirement& r : stage.requirements) r.condition = simplify(substitute(r.condition, zero), ranges);
+  }
+  return any;
 }
 
 }  // namespace dlcc::tensor

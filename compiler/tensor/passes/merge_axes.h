@@ -13,4 +13,8 @@ namespace dlcc::tensor {
 // adjacent in a layout are not merged; the layouts are rewritten for the new shapes. No stage has a body of statements.
 void merge_axes(TensorFunction&, std::vector<Layout>& layouts);
 
+// Removes reduced axes that have only the index 0, such as the taps of a 1x1 convolution, if others are left: the axes
+// to which they are added in indices can then be merged. Whether there were any.
+bool drop_unit_reduced_axes(TensorFunction&);
+
 }  // namespace dlcc::tensor

@@ -29,8 +29,9 @@ class ColumnReductionScheduler {
     const Dim& width = stage_.axes[plan_.row_axis].extent;
     Stmt body = sequence({identities(0, plan_.begin),
                           in_row_tiles(plan_.end - plan_.begin, machine_.max_row_vectors, lanes_, Repetition::allowed,
-                                       [&](const Expr& left, int64_t vectors, int64_t lanes) {
-                                         return tile(left + Expr(plan_.begin), vectors, lanes);
+                                       [&](RowVectors part) {
+                                         part.left = part.left + Expr(plan_.begin);
+                                         return tile(part);
                                        }),
                           identities(plan_.end, width)});
     LoopKind kind = LoopKind::serial;
@@ -58,15 +59,15 @@ class ColumnReductionScheduler {
     });
   }
 
-  Stmt tile(const Expr& left, int64_t vectors, int64_t lanes) const {
+  Stmt tile(const RowVectors& part) const {
     const Reduction& r = *stage_.reduction;
-    const Buffer acc = make_buffer("acc", r.identity[0].type(), {vectors, lanes}, Scope::reg);
+    const Buffer acc = make_buffer("acc", r.identity[0].type(), {part.vectors, part.lanes}, Scope::reg);
     using Body = std::function<Stmt(const std::vector<Expr>& element, const std::vector<Expr>& index)>;
     auto all = [&](const Body& body) {
       Var v = make_var("v"), lane = make_var("lane");
-      const Expr column = left + Expr(v) * Expr(lanes_) + Expr(lane);
-      return for_loop(v, vectors, LoopKind::unrolled,
-                      for_loop(lane, lanes, LoopKind::vector, body({v, lane}, index(column))));
+      const Expr column = part.begin(v) + Expr(lane);
+      return for_loop(v, part.vectors, LoopKind::unrolled,
+                      for_loop(lane, part.lanes, LoopKind::vector, body({v, lane}, index(column))));
     };
     Stmt add = guarded([&](const Expr& value) {
       return all([&](const auto& e, const auto& at) {

@@ -62,26 +62,51 @@ int64_t lanes_of(const Stage& s, const Machine& machine) {
   return std::max(1, machine.lanes(std::max(widest, 8)));
 }
 
-using RowTileBody = std::function<Stmt(const Expr& left, int64_t vectors, int64_t lanes)>;
+Expr RowVectors::begin(const Expr& v) const {
+  const Expr offset = v * Expr(lanes);
+  return left + (width < vectors * lanes ? min(offset, Expr(width - lanes)) : offset);
+}
 
-static Stmt in_static_row_tiles(int64_t width, int64_t vectors, int64_t lanes, Repetition repetition,
-                                const RowTileBody& tile) {
-  const int64_t whole = width / (vectors * lanes);
-  int64_t done = whole * vectors * lanes;
-  std::vector<Stmt> all;
-  Var t = make_var("tile");
-  if (whole > 0)
-    all.push_back(for_loop(t, whole, LoopKind::parallel, tile(Expr(t) * Expr(vectors * lanes), vectors, lanes)));
-  if (const int64_t rest = (width - done) / lanes; rest > 0) {
-    all.push_back(tile(Expr(done), rest, lanes));
-    done += rest * lanes;
+std::vector<RowPart> cut_row(int64_t width, int64_t vectors, int64_t lanes, Repetition repetition) {
+  std::vector<RowPart> all;
+  int64_t done = 0;
+  auto cut = [&](int64_t tiles, int64_t count, int64_t covered) {
+    if (tiles == 0) return;
+    all.push_back({{Expr(done), count, lanes, covered}, tiles});
+    done += tiles * covered;
+  };
+  auto floor_of_rest = [&] { return static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(width - done))); };
+  lanes = std::min(lanes, std::max<int64_t>(floor_of_rest(), 1));
+  cut(width / (vectors * lanes), vectors, vectors * lanes);
+  if (repetition == Repetition::allowed && done < width) {
+    const int64_t count = ceil_div(width - done, lanes);
+    if (count == 1) {
+      const auto enough = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(width - done)));
+      done = width - enough, lanes = enough;
+    }
+    cut(1, count, width - done);
+    return all;
   }
+  cut((width - done) / lanes > 0 ? 1 : 0, (width - done) / lanes, (width - done) / lanes * lanes);
   while (done < width) {
-    const auto rest = static_cast<uint64_t>(width - done);
-    const auto enough = static_cast<int64_t>(std::bit_ceil(rest)), some = static_cast<int64_t>(std::bit_floor(rest));
-    const bool overlaps = repetition == Repetition::allowed && enough <= width;
-    all.push_back(overlaps ? tile(Expr(width - enough), 1, enough) : tile(Expr(done), 1, some));
-    done += overlaps ? enough : some;
+    lanes = floor_of_rest();
+    cut(1, 1, lanes);
+  }
+  return all;
+}
+
+using RowTileBody = std::function<Stmt(const RowVectors&)>;
+
+static Stmt in_static_row_tiles(const std::vector<RowPart>& row, const RowTileBody& tile) {
+  std::vector<Stmt> all;
+  for (RowPart part : row) {
+    if (part.tiles == 1) {
+      all.push_back(tile(part.first));
+      continue;
+    }
+    Var t = make_var("tile");
+    part.first.left = part.first.left + Expr(t) * Expr(part.first.width);
+    all.push_back(for_loop(t, part.tiles, LoopKind::parallel, tile(part.first)));
   }
   return sequence(std::move(all));
 }
@@ -105,27 +130,28 @@ Stmt overlapping_vectors(const Dim& begin, const Dim& end, int64_t lanes,
 }
 
 Stmt in_row_tiles(const Dim& width, int64_t vectors, int64_t lanes, Repetition repetition, const RowTileBody& tile) {
-  if (width.is_constant()) return in_static_row_tiles(width.value(), vectors, lanes, repetition, tile);
+  if (width.is_constant()) return in_static_row_tiles(cut_row(width.value(), vectors, lanes, repetition), tile);
   const int64_t size = vectors * lanes;
   const Dim tiles = floor_div(width, size), rest = width - tiles * Dim(size);
   Var t = make_var("tile"), v = make_var("vector");
   const Expr done = Expr(tiles * Dim(size));
-  Stmt whole = for_loop(t, Expr(tiles), LoopKind::parallel, tile(Expr(t) * Expr(size), vectors, lanes));
+  Stmt whole = for_loop(t, Expr(tiles), LoopKind::parallel, tile({Expr(t) * Expr(size), vectors, lanes}));
   const Dim last = width - floor_div(width, lanes) * Dim(lanes);  // results after the last whole vector
   if (repetition == Repetition::allowed && last != Dim(0)) {
-    auto vector = [&](const Expr& left, int64_t n) { return tile(left, 1, n); };
+    auto vector = [&](const Expr& left, int64_t n) { return tile({left, 1, n}); };
     const Dim begin = tiles * Dim(size);
     const int64_t half = vectors / 2;
     if (half < 2) return sequence({whole, overlapping_vectors(begin, width, lanes, vector)});
-    auto halves = [&](const Expr& left) { return tile(left, half, lanes); };
+    auto halves = [&](const Expr& left) { return tile({left, half, lanes}); };
     return sequence(
         {whole, with_overlap(begin, width, half * lanes, halves, overlapping_vectors(0, width, lanes, vector))});
   }
   Stmt single =
-      for_loop(v, Expr(floor_div(rest, lanes)), LoopKind::serial, tile(done + Expr(v) * Expr(lanes), 1, lanes));
+      for_loop(v, Expr(floor_div(rest, lanes)), LoopKind::serial, tile({done + Expr(v) * Expr(lanes), 1, lanes}));
   if (last == Dim(0)) return sequence({whole, single});
-  Stmt narrow = in_vectors(last, lanes / 2, LoopKind::serial,
-                           [&](const Expr& left, int64_t n) { return tile(Expr(width - last) + left, 1, n); });
+  Stmt narrow = in_vectors(last, lanes / 2, LoopKind::serial, [&](const Expr& left, int64_t n) {
+    return tile({Expr(width - last) + left, 1, n});
+  });
   return sequence({whole, single, narrow});
 }
 

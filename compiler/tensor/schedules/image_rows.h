@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <optional>
+#include <vector>
 
 #include "tensor/ir.h"
 #include "tensor/machine.h"
@@ -49,14 +50,35 @@ Stmt with_overlap(const Dim& begin, const Dim& end, int64_t size, const std::fun
 Stmt overlapping_vectors(const Dim& begin, const Dim& end, int64_t lanes,
                          const std::function<Stmt(const Expr& first, int64_t lanes)>& vector);
 
-// Cuts a row of `width` results: a parallel loop over tiles of `vectors` vectors, then at most one tile of fewer
-// vectors, then vectors of smaller powers of two, since others take several registers. tile(left, vectors, lanes) gives
-// the statement for vectors * lanes results from `left` on. If results may be computed twice, the last vector overlaps
-// the one before it instead of being divided: 14 results are two vectors of 8. In a row of symbolic width, the tile of
-// fewer vectors is a loop over single vectors, or, if results may be computed twice, over tiles of half as many vectors
-// with an overlap; `lanes` must be a power of two. A row that is shorter than a vector has overlapping vectors, too.
+// Vectors of neighbouring results of a row that a tile computes together. They cover `width` results from `left` on; if
+// that is less than all their lanes, the last vector overlaps the one before it.
+struct RowVectors {
+  Expr left;
+  int64_t vectors = 1, lanes = 1;
+  int64_t width = vectors * lanes;
+
+  // The first result of vector `v`.
+  Expr begin(const Expr& v) const;
+};
+
+// `tiles` tiles of a row of constant width, one after the other, each with the vectors of `first`.
+struct RowPart {
+  RowVectors first;
+  int64_t tiles = 1;
+};
+
+// Whether a result may be computed twice.
 enum class Repetition : uint8_t { forbidden, allowed };
+
+// Cuts a row of constant width into tiles of at most `vectors` vectors. If results may be computed twice, the last
+// vector overlaps the one before it: 14 results are two vectors of 8, and 7 results are two vectors of 4. Otherwise the
+// row ends with vectors of smaller powers of two, since others take several registers. `lanes` is a power of two.
+std::vector<RowPart> cut_row(int64_t width, int64_t vectors, int64_t lanes, Repetition);
+
+// The tiles of a row: those of cut_row if its width is constant. In a row of symbolic width, the tile of fewer vectors
+// is a loop over single vectors, or, if results may be computed twice, over tiles of half as many vectors with an
+// overlap. A row that is shorter than a vector has overlapping vectors, too.
 Stmt in_row_tiles(const Dim& width, int64_t vectors, int64_t lanes, Repetition,
-                  const std::function<Stmt(const Expr& left, int64_t vectors, int64_t lanes)>& tile);
+                  const std::function<Stmt(const RowVectors&)>& tile);
 
 }  // namespace dlcc::tensor

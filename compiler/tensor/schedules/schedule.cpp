@@ -57,12 +57,15 @@ std::map<size_t, ReductionPlan> plan_reductions(const TensorFunction& f, std::ma
   std::map<size_t, ReductionPlan> reductions;
   for (size_t k = 0; k < f.stages.size(); ++k) {
     std::optional<ReductionPlan> plan;
-    if (auto window = plan_window_reduction(f, k, layouts, constant)) {
+    auto tiled = plan_tiled_reduction(f, k, layouts, storage_machine);
+    if (tiled && shares_vectors(*tiled, storage_machine)) {
+      plan = std::move(*tiled);
+    } else if (auto window = plan_window_reduction(f, k, layouts, constant)) {
       for (const auto& [buffer, layout] : window->constants) layouts[buffer] = layout;
       plan = std::move(*window);
     } else if (auto columns = plan_column_reduction(f, k, layouts)) {
       plan = std::move(*columns);
-    } else if (auto tiled = plan_tiled_reduction(f, k, layouts, storage_machine)) {
+    } else if (tiled) {
       plan = std::move(*tiled);
     }
     if (!plan) continue;
@@ -192,6 +195,14 @@ Decision decide(const TensorFunction& f, std::map<Buffer, Layout>& layouts, cons
   return d;
 }
 
+std::map<Buffer, Layout> layouts_of_operands(const ScheduleRequest& r) {
+  std::map<Buffer, Layout> layouts;
+  const TensorFunction& f = r.function;
+  for (size_t k = 0; k < f.params.size(); ++k) layouts[f.params[k]] = r.layouts[k];
+  for (size_t k = 0; k < f.results.size(); ++k) layouts[f.results[k]] = r.layouts[f.params.size() + k];
+  return layouts;
+}
+
 }  // namespace
 
 ScheduledFunction schedule(ScheduleRequest r) {
@@ -206,9 +217,7 @@ ScheduledFunction schedule(ScheduleRequest r) {
     merge_axes(f, r.layouts);
     pad_constant_vectors(r, r.layouts);
   }
-  std::map<Buffer, Layout> layouts;
-  for (size_t k = 0; k < f.params.size(); ++k) layouts[f.params[k]] = r.layouts[k];
-  for (size_t k = 0; k < f.results.size(); ++k) layouts[f.results[k]] = r.layouts[f.params.size() + k];
+  std::map<Buffer, Layout> layouts = layouts_of_operands(r);
   // The configuration overrides numbers of the storage machine only. It changes the loops of that machine's kernel, and
   // the packed constants and the scratch of all kernels.
   r.machines.back() = apply_config(storage_machine(r.machines), r.config);
@@ -220,6 +229,10 @@ ScheduledFunction schedule(ScheduleRequest r) {
                          ? std::nullopt
                          : plan_line_buffer(f, r.layouts, r.constant, r.options, storage_machine(r.machines), r.config);
   if (!winograd && !contraction && !line_buffer) {
+    if (!has_body(f) && drop_unit_reduced_axes(f)) {
+      merge_axes(f, r.layouts);
+      layouts = layouts_of_operands(r);
+    }
     divide_row_searches(f, storage_machine(r.machines));
     separate_windows(f, layouts, storage_machine(r.machines));
     tabulate_positions(f, storage_machine(r.machines));

@@ -22,6 +22,13 @@ int64_t lane_stride(const Load& l, const Var& row) {
   return 0;
 }
 
+double typical_elements(const Shape& shape) {
+  double n = 1;
+  for (const Dim& extent : shape)
+    n *= static_cast<double>(extent.is_constant() ? extent.value() : typical_image_size(extent));
+  return n;
+}
+
 // ---- the plan
 
 class TiledReductionPlanner {
@@ -45,7 +52,7 @@ class TiledReductionPlanner {
     plan_.by_row = reads_stage();
     if (plan_.by_row) find_block();
     for (const Load& l : loads_of(plan_.reduced.values[0]))
-      if (l.otherwise && !add_copy(l)) return std::nullopt;
+      if (needs_copy(l) && !add_copy(l)) return std::nullopt;
     read_copies();
     if (!reads_along_row()) return std::nullopt;
     return plan_;
@@ -60,8 +67,7 @@ class TiledReductionPlanner {
 
   bool may_overwrite_operand(const Stage& epilogue) const {
     return std::ranges::any_of(loads_of(epilogue.values[0]), [&](const Load& l) {
-      if (l.buffer == plan_.reduced.results[0]) return false;
-      return std::ranges::count(f_.params, l.buffer) > 0 || l.buffer->shape == epilogue.results[0]->shape;
+      return l.buffer != plan_.reduced.results[0] && l.buffer->shape == epilogue.results[0]->shape;
     });
   }
 
@@ -76,39 +82,46 @@ class TiledReductionPlanner {
     });
   }
 
+  // The distance of the elements for neighbouring results, if a copy can make them neighbours; else 1.
+  int64_t phases_of(const Load& l) const {
+    const Var& x = plan_.reduced.axes[static_cast<size_t>(plan_.row_axis)].var;
+    const int64_t stride = !l.indices.empty() && uses(l.indices.back(), x) ? lane_stride(l, x) : 1;
+    return stride > 1 && stride <= machine_.max_lane_stride ? stride : 1;
+  }
+
+  // Whether a load may read outside of its operand, or reads strided elements of a parameter often.
+  bool needs_copy(const Load& l) const {
+    return l.otherwise || (phases_of(l) > 1 && std::ranges::count(f_.params, l.buffer) > 0 && is_read_often(l));
+  }
+
   // Plans a padded copy of the load's operand. Several loads of one operand share its copy.
   bool add_copy(const Load& l) {
-    const bool is_param = std::ranges::count(f_.params, l.buffer) > 0;
-    if (!is_param || !as<Literal>(l.otherwise)) return false;
-    PaddedCopy copy{l.buffer, {}, {}, l.otherwise};
-    Shape shape;
-    for (size_t d = 0; d < l.indices.size(); ++d) {
-      const auto read = indices_read(l, d, f_.stages[k_]);
-      if (!read) return false;
-      copy.first.push_back(read->first);
-      shape.push_back(read->count);
-    }
+    if (std::ranges::count(f_.params, l.buffer) == 0) return false;
+    auto copy = plan_padded_copy(l, f_.stages[k_], phases_of(l));
+    if (!copy) return false;
     for (const PaddedCopy& other : plan_.copies)
-      if (other.operand == l.buffer)
-        return other.first == copy.first && other.padded->shape == shape &&
-               structurally_equal(other.outside, copy.outside);
-    copy.padded = make_buffer("padded", l.buffer->type, shape, Scope::global, storage_alignment);
-    plan_.copies.push_back(std::move(copy));
+      if (other.operand == l.buffer) return are_equal(other, *copy);
+    plan_.copies.push_back(std::move(*copy));
     return true;
   }
 
+  // Whether the stage reads an element so often that a copy with neighbouring elements is worth its time.
+  bool is_read_often(const Load& l) const {
+    const Stage& stage = f_.stages[k_];
+    double reads = 1;
+    for (const auto* axes : {&stage.axes, &stage.reduction->axes})
+      for (const Axis& a : *axes) reads *= typical_elements({a.extent});
+    return reads >= machine_.min_reads_to_copy * typical_elements(l.buffer->shape);
+  }
+
   void read_copies() {
+    const Var& x = plan_.reduced.axes[static_cast<size_t>(plan_.row_axis)].var;
     Expr& value = plan_.reduced.values[0];
     value = rewrite(value, [&](const Expr& e) {
       const Load* l = as<Load>(e);
-      if (!l || !l->otherwise) return e;
-      for (const PaddedCopy& copy : plan_.copies) {
-        if (copy.operand != l->buffer) continue;
-        std::vector<Expr> index;
-        for (size_t d = 0; d < l->indices.size(); ++d) index.push_back(l->indices[d] - Expr(copy.first[d]));
-        return load(copy.padded, std::move(index));
-      }
-      return e;
+      if (!l || !needs_copy(*l)) return e;
+      const auto copy = std::ranges::find(plan_.copies, l->buffer, &PaddedCopy::operand);
+      return load_from(*copy, *l, x);
     });
     value = simplify(value, ranges_of(plan_.reduced));
   }
@@ -142,10 +155,15 @@ class TiledReductionPlanner {
 
 // ---- register tiles
 
-struct RowTile {
+Repetition repetition_of(const TiledReductionPlan& plan) {
+  return plan.may_overwrite_operand ? Repetition::forbidden : Repetition::allowed;
+}
+
+struct TileShape {
   int unrolled_axis = -1;  // of the stage, or -1
   int64_t unrolled = 1;    // its indices in a tile
   int64_t vectors = 1;     // of the row
+  bool shares_vectors = false;
 };
 
 // Chooses the tile with the lowest cost for each result. In units of the time of one multiply-add, a tile takes as long
@@ -153,16 +171,18 @@ struct RowTile {
 // loops.
 class TileChooser {
  public:
-  TileChooser(const TiledReductionPlan& plan, const Machine& machine, int64_t lanes)
+  TileChooser(const TiledReductionPlan& plan, const Machine& machine, int64_t lanes, Repetition repetition)
       : stage_(plan.reduced),
         row_(plan.row_axis),
         by_row_(plan.by_row),
         machine_(machine),
+        lanes_(lanes),
+        repetition_(repetition),
         loads_(loads_of(plan.reduced.values[0])) {
-    row_vectors_ = std::max<int64_t>(typical_extent(row_) / lanes, 1);
+    for (const Load& l : loads_) strides_.push_back(lane_stride(l, stage_.axes[static_cast<size_t>(row_)].var));
   }
 
-  RowTile run() {
+  TileShape run() {
     consider(-1, 1);
     if (by_row_) return best_;
     for (int axis = static_cast<int>(stage_.axes.size()); axis-- > 0;)
@@ -180,27 +200,44 @@ class TileChooser {
 
   void consider(int axis, int64_t unrolled) {
     const std::vector<bool> shared = loads_shared_along(axis, unrolled);
-    for (int64_t vectors = 1; vectors <= std::min(row_vectors_, machine_.max_row_vectors); ++vectors) {
-      const int64_t accumulators = unrolled * vectors;
-      int64_t loads = 0, kept = 0;
-      int64_t shuffled = 0;  // registers for a strided vector: `stride` loaded vectors and two shuffle masks
-      for (size_t k = 0; k < loads_.size(); ++k) {
-        const int64_t stride = lane_stride(loads_[k], stage_.axes[static_cast<size_t>(row_)].var);
-        const int64_t values = (shared[k] ? 1 : unrolled) * (stride > 0 ? vectors : 1);
-        loads += values * std::max<int64_t>(stride, 1);
-        if (shared[k]) kept += values;
-        if (stride > 1) shuffled = stride + 2;
+    bool shares_vectors = false;
+    for (size_t k = 0; k < loads_.size(); ++k) shares_vectors |= unrolled > 1 && shared[k] && strides_[k] > 0;
+    const int64_t extent = axis < 0 ? 1 : typical_extent(axis), width = typical_extent(row_);
+    const int64_t most = std::clamp<int64_t>(ceil_div(width, lanes_), 1, machine_.max_row_vectors);
+    for (int64_t vectors = 1; vectors <= most; ++vectors) {
+      if (unrolled * vectors > 1 && !fits_registers(unrolled, vectors, shared)) break;
+      double time = 0;
+      for (const RowPart& part : cut_row(width, vectors, lanes_, repetition_)) {
+        auto of_tile = [&](int64_t indices) { return time_of_tile(indices, part.first.vectors, shared); };
+        const double of_column = static_cast<double>(extent / unrolled) * of_tile(unrolled) +
+                                 (extent % unrolled ? of_tile(extent % unrolled) : 0);
+        time += static_cast<double>(part.tiles) * of_column / static_cast<double>(extent);
       }
-      const int64_t product = machine_.has_fma ? 1 : machine_.product_registers;
-      const int64_t used = accumulators + kept + shuffled + product + machine_.unassigned_registers;
-      if (used > machine_.vector_registers && accumulators > 1) break;
-      // The last tiles of the axis and of the row are smaller, but take as long.
-      const int64_t tiles = (axis < 0 ? 1 : ceil_div(typical_extent(axis), unrolled)) * ceil_div(row_vectors_, vectors);
-      const int64_t bound = std::max<int64_t>({accumulators, loads, machine_.accumulators_in_flight});
-      const double time = (static_cast<double>(bound) + machine_.tile_overhead) * static_cast<double>(tiles) /
-                          static_cast<double>(axis < 0 ? 1 : typical_extent(axis));
-      if (best_time_ < 0 || time < best_time_) best_ = {axis, unrolled, vectors}, best_time_ = time;
+      if (best_time_ < 0 || time < best_time_) best_ = {axis, unrolled, vectors, shares_vectors}, best_time_ = time;
     }
+  }
+
+  // The vectors that load `k` gives to a tile.
+  int64_t values_of(size_t k, int64_t unrolled, int64_t vectors, const std::vector<bool>& shared) const {
+    return (shared[k] ? 1 : unrolled) * (strides_[k] > 0 ? vectors : 1);
+  }
+
+  double time_of_tile(int64_t unrolled, int64_t vectors, const std::vector<bool>& shared) const {
+    int64_t loads = 0;
+    for (size_t k = 0; k < loads_.size(); ++k)
+      loads += values_of(k, unrolled, vectors, shared) * std::max<int64_t>(strides_[k], 1);
+    const int64_t bound = std::max<int64_t>({unrolled * vectors, loads, machine_.accumulators_in_flight});
+    return static_cast<double>(bound) + machine_.tile_overhead;
+  }
+
+  bool fits_registers(int64_t unrolled, int64_t vectors, const std::vector<bool>& shared) const {
+    int64_t kept = 0, shuffled = 0;  // for a strided vector: `stride` loaded vectors and two shuffle masks
+    for (size_t k = 0; k < loads_.size(); ++k) {
+      if (shared[k]) kept += values_of(k, unrolled, vectors, shared);
+      if (strides_[k] > 1) shuffled = strides_[k] + 2;
+    }
+    const int64_t product = machine_.has_fma ? 1 : machine_.product_registers;
+    return unrolled * vectors + kept + shuffled + product + machine_.unassigned_registers <= machine_.vector_registers;
   }
 
   // Which loads read the same element for all indices of a tile.
@@ -222,9 +259,11 @@ class TileChooser {
   int row_;
   bool by_row_;
   const Machine& machine_;
+  int64_t lanes_;
+  Repetition repetition_;
   std::vector<Load> loads_;
-  int64_t row_vectors_ = 1;
-  RowTile best_;
+  std::vector<int64_t> strides_;  // lane_stride of each load
+  TileShape best_;
   double best_time_ = -1;
 };
 
@@ -238,7 +277,7 @@ class TiledReductionScheduler {
         stage_(plan.reduced),
         epilogue_(plan.reduced, plan.epilogue ? &*plan.epilogue : nullptr) {
     lanes_ = lanes_of(stage_, machine);
-    tile_ = TileChooser(plan, machine, lanes_).run();
+    tile_ = TileChooser(plan, machine, lanes_, repetition_of(plan)).run();
   }
 
   Stmt run() {
@@ -251,43 +290,37 @@ class TiledReductionScheduler {
  private:
   const Axis& axis(int k) const { return stage_.axes[static_cast<size_t>(k)]; }
 
-  // Fills a padded copy. Each row is a part before the operand, a contiguous copy, and a part after it, so that no lane
-  // needs a test.
-  static Stmt fill(const PaddedCopy& copy) {
-    const StorageLoops loops = storage_loops({}, copy.padded->shape);
-    const size_t last = loops.vars.size() - 1;
-    const Dim &width = copy.padded->shape[last], &inside = copy.operand->shape[last];
-    const int64_t first = copy.first[last];
-    Dim begin = -std::min<int64_t>(first, 0), end = inside - Dim(first);
-    if (width.is_constant()) {
-      begin = std::min(begin.value(), width.value());
-      end = std::clamp(end.value(), begin.value(), width.value());
-    }
-    auto part = [&](const Dim& from, const Dim& to, bool is_inside) -> Stmt {
-      if (from == to) return nullptr;
-      auto elements = [&](const Expr& i) {
-        std::vector<Expr> at = loops.index, source;
-        at[last] = i + Expr(from);
-        for (size_t d = 0; d <= last; ++d) source.push_back(at[d] + Expr(copy.first[d]));
-        return store(copy.padded, at, is_inside ? load(copy.operand, std::move(source), copy.outside) : copy.outside);
-      };
-      if ((to - from).is_constant()) return vector_loop(to - from, "i", elements);
-      return overlapping_vectors(0, to - from, channel_block, [&](const Expr& first, int64_t lanes) {
-        Var i = make_var("i");
-        return for_loop(i, lanes, LoopKind::vector, elements(first + Expr(i)));
-      });
-    };
-    return loops.wrap(sequence({part(0, begin, false), part(begin, end, true), part(end, width, false)}), 0, last);
+  Stmt outer_loops() const {
+    const Stmt body = tile_.unrolled_axis < 0 ? rows(Expr(0), 1) : unrolled_axis();
+    return loops_over(0, first_inner_axis(), body);
   }
 
-  Stmt outer_loops() const {
-    Stmt body = tile_.unrolled_axis < 0 ? rows(Expr(0), 1) : unrolled_axis();
-    for (int k = static_cast<int>(stage_.axes.size()); k-- > 0;)
+  // Loops over the axes [begin, end) but the row and the unrolled axis.
+  Stmt loops_over(int begin, int end, Stmt body) const {
+    for (int k = end; k-- > begin;)
       if (k == plan_.blocked_axis)
         body = in_blocks(axis(k), body);
       else if (k != plan_.row_axis && k != tile_.unrolled_axis)
         body = for_loop(axis(k).var, Expr(axis(k).extent), LoopKind::parallel, body);
     return body;
+  }
+
+  // The first axis whose loop is inside of the loop over the tiles of the unrolled axis. For each row of the image all
+  // tiles read their weights. If all weights together do not stay in the cache, each tile has a loop over the rows, for
+  // which its weights stay there.
+  int first_inner_axis() const {
+    const int axes = static_cast<int>(stage_.axes.size()), unrolled = tile_.unrolled_axis;
+    if (unrolled < 0) return axes;
+    double bytes = 0;  // of weights, which all rows read
+    for (const Load& l : loads_of(stage_.values[0])) {
+      auto uses_axis = [&](int k) {
+        return std::ranges::any_of(l.indices, [&](const Expr& i) { return uses(i, axis(k).var); });
+      };
+      bool is_weights = uses_axis(unrolled);
+      for (int k = unrolled + 1; k < axes; ++k) is_weights = is_weights && !uses_axis(k);
+      if (is_weights) bytes += typical_elements(l.buffer->shape) * bits(l.buffer->type) / 8;
+    }
+    return bytes > static_cast<double>(machine_.l1_bytes) / 2 ? unrolled + 1 : axes;
   }
 
   Stmt in_blocks(const Axis& a, const Stmt& body) const {
@@ -304,7 +337,7 @@ class TiledReductionScheduler {
     const Dim& extent = axis(tile_.unrolled_axis).extent;
     const int64_t size = tile_.unrolled;
     const Dim tiles = floor_div(extent, size), rest = extent - tiles * Dim(size);
-    if (!rest.is_constant() && repetition() == Repetition::allowed) return overlapping_tiles(extent);
+    if (!rest.is_constant() && repetition_of(plan_) == Repetition::allowed) return overlapping_tiles(extent);
     Var t = make_var("tile"), last = make_var("u");
     Stmt whole = for_loop(t, Expr(tiles), LoopKind::parallel, rows(Expr(t) * Expr(size), size));
     if (rest == Dim(0)) return whole;
@@ -327,43 +360,35 @@ class TiledReductionScheduler {
     return tiles(size, half > 1 ? tiles(half, single) : single);
   }
 
-  Repetition repetition() const { return plan_.may_overwrite_operand ? Repetition::forbidden : Repetition::allowed; }
-
-  // `count` indices of the unrolled axis from `first` on, for the whole row.
+  // `count` indices of the unrolled axis from `first` on, for the whole row and the axes inside of the tiles.
   Stmt rows(const Expr& first, int64_t count) const {
-    return in_row_tiles(axis(plan_.row_axis).extent, tile_.vectors, lanes_, repetition(),
-                        [&](const Expr& left, int64_t vectors, int64_t lanes) {
-                          return tile({first, count, left, vectors, lanes});
-                        });
+    const Stmt row = in_row_tiles(axis(plan_.row_axis).extent, tile_.vectors, lanes_, repetition_of(plan_),
+                                  [&](const RowVectors& row) { return tile(first, count, row); });
+    return loops_over(first_inner_axis(), static_cast<int>(stage_.axes.size()), row);
   }
 
-  struct Tile {
-    Expr first;     // index of the unrolled axis
-    int64_t count;  // of its indices
-    Expr left;      // first result of the row
-    int64_t vectors, lanes;
-  };
-
-  Stmt tile(const Tile& t) const {
+  // `count` indices of the unrolled axis from `first` on, for some vectors of the row.
+  Stmt tile(const Expr& first, int64_t count, const RowVectors& row) const {
     const Reduction& r = *stage_.reduction;
-    Buffer acc = make_buffer("acc", r.identity[0].type(), {t.count, t.vectors, t.lanes}, Scope::reg);
+    Buffer acc = make_buffer("acc", r.identity[0].type(), {count, row.vectors, row.lanes}, Scope::reg);
     using Body = std::function<Stmt(const std::vector<Expr>& element, const std::vector<Expr>& index)>;
-    auto all = [&](LoopKind kind, const Body& body) {
+    auto all = [&](const Body& body) {
       Var u = make_var("u"), v = make_var("v"), lane = make_var("lane");
-      const Expr x = t.left + Expr(v) * Expr(lanes_) + Expr(lane);
-      Stmt s = for_loop(lane, t.lanes, LoopKind::vector, body({u, v, lane}, index(t.first + Expr(u), x)));
-      return for_loop(u, t.count, kind, for_loop(v, t.vectors, kind, s));
+      const Expr x = row.begin(v) + Expr(lane);
+      Stmt s = for_loop(lane, row.lanes, LoopKind::vector, body({u, v, lane}, index(first + Expr(u), x)));
+      return for_loop(u, count, LoopKind::unrolled, for_loop(v, row.vectors, LoopKind::unrolled, s));
     };
-    Stmt init = all(LoopKind::unrolled, [&](const auto& e, const auto&) { return store(acc, e, r.identity[0]); });
-    Stmt add = all(LoopKind::unrolled, [&](const auto& e, const auto& index) {
+    Stmt init = all([&](const auto& e, const auto&) { return store(acc, e, r.identity[0]); });
+    Stmt add = all([&](const auto& e, const auto& index) {
       return store(acc, e, combined(r, load(acc, e), at_index(stage_.values[0], stage_, index), machine_));
     });
-    Stmt results = all(LoopKind::unrolled,
-                       [&](const auto& e, const auto& index) { return epilogue_.store_total(load(acc, e), index); });
-    Stmt sums = allocate(acc, sequence({init, reduced_loops(add, t.count * t.vectors), results}));
+    Stmt results = all([&](const auto& e, const auto& index) { return epilogue_.store_total(load(acc, e), index); });
+    Stmt sums = allocate(acc, sequence({init, reduced_loops(add, count * row.vectors), results}));
     if (!epilogue_.has_finish()) return sums;
-    return sequence(
-        {sums, all(LoopKind::serial, [&](const auto&, const auto& index) { return epilogue_.finish(index); })});
+    // Vectors overlap, but each element is finished once.
+    Var u = make_var("u");
+    auto finish = [&](const Expr& x) { return epilogue_.finish(index(first + Expr(u), row.left + x)); };
+    return sequence({sums, for_loop(u, count, LoopKind::serial, vector_loop(Dim(row.width), "x", finish))});
   }
 
   // A short innermost loop is unrolled, unless it has strided loads: LLVM would keep the vectors that neighbouring taps
@@ -394,7 +419,7 @@ class TiledReductionScheduler {
   const Stage& stage_;
   Epilogue epilogue_;
   int64_t lanes_ = 1;
-  RowTile tile_;
+  TileShape tile_;
 };
 
 }  // namespace
@@ -403,6 +428,10 @@ std::optional<TiledReductionPlan> plan_tiled_reduction(const TensorFunction& f, 
                                                        const std::map<Buffer, Layout>& layouts,
                                                        const Machine& machine) {
   return TiledReductionPlanner(f, k, layouts, machine).run();
+}
+
+bool shares_vectors(const TiledReductionPlan& plan, const Machine& machine) {
+  return TileChooser(plan, machine, lanes_of(plan.reduced, machine), repetition_of(plan)).run().shares_vectors;
 }
 
 Stmt schedule_tiled_reduction(const TiledReductionPlan& plan, const Machine& machine) {

@@ -21,23 +21,16 @@
 
 #include "tensor/ir.h"
 #include "tensor/machine.h"
+#include "tensor/schedules/padded_copy.h"
 
 namespace dlcc::tensor {
-
-// Scratch that holds all elements of an operand that the stage reads: padded[i] is operand[first + i] inside of the
-// operand, else `outside`.
-struct PaddedCopy {
-  Buffer operand, padded;
-  std::vector<int64_t> first;  // of each dimension
-  Expr outside;                // a literal
-};
 
 // Decisions about memory, shared by all machines.
 struct TiledReductionPlan {
   Stage reduced;                  // reads the padded copies in place of their operands
   std::optional<Stage> epilogue;  // the next stage, if it reads the results at its own index
-  // Whether the epilogue reads an operand whose memory the result may have: a parameter, or scratch of the result's
-  // shape (in_place.h, passes/shrink_scratch.h). No result may then be computed twice.
+  // Whether the epilogue reads an operand whose memory the result may have: one of the result's shape (in_place.h,
+  // passes/shrink_scratch.h). No result may then be computed twice.
   bool may_overwrite_operand = false;
   int row_axis = -1;  // the axis of the result along which vectors run, the innermost of its storage
   // Whether the stage reads a result of an earlier stage. A tile then has one row. If that result is stored in blocks
@@ -54,6 +47,9 @@ struct TiledReductionPlan {
 // parameters and results (absent: dense); the machine is the storage machine.
 std::optional<TiledReductionPlan> plan_tiled_reduction(const TensorFunction&, size_t k,
                                                        const std::map<Buffer, Layout>& layouts, const Machine&);
+
+// Whether a tile loads a vector of the row once for several indices of the unrolled axis.
+bool shares_vectors(const TiledReductionPlan&, const Machine&);
 
 Stmt schedule_tiled_reduction(const TiledReductionPlan&, const Machine&);
 
