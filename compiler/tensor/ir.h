@@ -290,6 +290,9 @@ struct TensorFunction {
   std::vector<Buffer> results;  // each is a result of one or several stages
   std::vector<Stage> stages;
   std::vector<Var> scalars = {};  // further parameters, passed by value; stages may use them
+  // Requirements were taken from the stages (take_scalar_requirements): the caller checks them before the call. Indices
+  // may be in range only where they hold.
+  bool has_checked_requirements = false;
 };
 
 // ---- statements

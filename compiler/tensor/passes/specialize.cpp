@@ -64,6 +64,7 @@ std::vector<Requirement> take_scalar_requirements(TensorFunction& f) {
       taken.push_back(r);
       return true;
     });
+  f.has_checked_requirements |= !taken.empty();
   return taken;
 }
 

@@ -11,7 +11,8 @@ namespace dlcc::tensor {
 // Replaces parameter `param`, of rank 0, by a further scalar parameter.
 void pass_by_value(TensorFunction&, size_t param);
 
-// Removes the requirements that depend only on scalar parameters and symbols, and returns them.
+// Removes the requirements that depend only on scalar parameters and symbols, and returns them. The caller must check
+// them before each call.
 std::vector<Requirement> take_scalar_requirements(TensorFunction&);
 
 // An index into a dimension of the given extent. It depends only on scalar parameters and symbols.
