@@ -1,52 +1,38 @@
 #include "tensor/schedules/padded_copy.h"
 
 #include <algorithm>
+#include <functional>
 
 #include "tensor/analysis.h"
 #include "tensor/schedules/image_rows.h"
 #include "tensor/schedules/loops.h"
 #include "tensor/simplify.h"
+#include "tensor/visit.h"
 
 namespace dlcc::tensor {
+namespace {
 
-std::optional<PaddedCopy> plan_padded_copy(const Load& l, const Stage& stage, int64_t phases) {
-  const Expr outside = l.otherwise ? l.otherwise : literal(l.buffer->type, int64_t{0});
-  if (!as<Literal>(outside)) return std::nullopt;
-  PaddedCopy copy{l.buffer, {}, {}, outside, phases};
-  Shape shape;
-  for (size_t d = 0; d < l.indices.size(); ++d) {
-    const auto read = indices_read(l, d, stage);
-    if (!read) return std::nullopt;
-    copy.first.push_back(read->first);
-    shape.push_back(read->count);
-  }
-  if (phases > 1) {
-    const Dim quotients = floor_div(shape.back() + Dim(phases - 1), phases);
-    shape.back() = Dim(phases);
-    shape.push_back(quotients);
-  }
-  copy.padded = make_buffer("padded", l.buffer->type, shape, Scope::global, storage_alignment);
-  return copy;
-}
+// The index without its multiple of the axis.
+Expr rest_of(const Expr& index, const Var& axis, int64_t stride) { return simplify(index - Expr(axis) * Expr(stride)); }
 
-bool are_equal(const PaddedCopy& a, const PaddedCopy& b) {
-  return a.operand == b.operand && a.first == b.first && a.phases == b.phases && a.padded->shape == b.padded->shape &&
-         structurally_equal(a.outside, b.outside);
-}
-
-Expr load_from(const PaddedCopy& copy, const Load& l, const Var& x) {
-  std::vector<Expr> index;
-  for (size_t d = 0; d < l.indices.size(); ++d) index.push_back(l.indices[d] - Expr(copy.first[d]));
-  if (copy.phases > 1) {
-    const Expr of_first = simplify(index.back() - Expr(x) * Expr(copy.phases));  // the column for x = 0
-    index.back() = floor_mod(of_first, Expr(copy.phases));
-    index.push_back(floor_div(of_first, Expr(copy.phases)) + Expr(x));
-  }
-  return load(copy.padded, std::move(index));
+// The indices of a load in one dimension, if they are multiples of one axis, by more than 1, and a rest of bounded
+// range.
+struct StridedIndices {
+  PaddedCopy::Dimension dimension;
+  int64_t rests = 0;
+};
+std::optional<StridedIndices> strided_indices(const Expr& index, const Axis& axis, const Stage& stage) {
+  const int64_t stride = uses(index, axis.var) ? stride_along(index, axis.var).value_or(1) : 1;
+  if (stride <= 1) return std::nullopt;
+  const Expr rest = rest_of(index, axis.var, stride);
+  const auto range = range_of(rest, ranges_of(stage));
+  if (!range || uses(rest, axis.var)) return std::nullopt;
+  const int64_t rests = range->high - range->low + 1;
+  return StridedIndices{{range->low, stride, std::min(rests, stride), axis.var}, rests};
 }
 
 // A loop over the elements of a row, in vectors that may overlap.
-static Stmt in_vectors_of(const Dim& count, const std::function<Stmt(const Expr& i)>& element) {
+Stmt in_vectors_of(const Dim& count, const std::function<Stmt(const Expr& i)>& element) {
   auto vector = [&](const Expr& first, int64_t lanes) {
     Var i = make_var("i");
     return for_loop(i, lanes, LoopKind::vector, element(first + Expr(i)));
@@ -56,27 +42,87 @@ static Stmt in_vectors_of(const Dim& count, const std::function<Stmt(const Expr&
                       [&](const RowVectors& row) { return vector(row.left, row.lanes); });
 }
 
+}  // namespace
+
+std::optional<PaddedCopy> plan_padded_copy(const Load& l, const Stage& stage, const Var& x, bool in_phases) {
+  PaddedCopy copy{l.buffer, {}, {}, l.otherwise ? l.otherwise : literal(l.buffer->type, int64_t{0})};
+  if (!as<Literal>(copy.outside)) return std::nullopt;
+  Shape shape;
+  for (size_t d = 0; d < l.indices.size(); ++d) {
+    const auto read = indices_read(l, d, stage);
+    if (!read) return std::nullopt;
+    PaddedCopy::Dimension& dimension = copy.dimensions.emplace_back();
+    dimension.first = read->first;
+    shape.push_back(read->count);
+    const bool is_row = in_phases && d + 1 == l.indices.size();
+    for (const Axis& axis : stage.axes) {
+      const auto strided = strided_indices(l.indices[d], axis, stage);
+      if (!strided) continue;
+      const auto& [first, stride, kept, var] = strided->dimension;
+      if (is_row && var == x) {
+        dimension = strided->dimension;
+        shape.back() = axis.extent + Dim((strided->rests - 1) / stride);
+        if (kept > 1) shape.insert(shape.end() - 1, Dim(kept));
+      } else if (!is_row && kept < stride) {
+        dimension = strided->dimension;
+        shape.back() = axis.extent * Dim(kept);
+      }
+    }
+  }
+  copy.padded = make_buffer("padded", l.buffer->type, shape, Scope::global, storage_alignment);
+  return copy;
+}
+
+bool are_equal(const PaddedCopy& a, const PaddedCopy& b) {
+  auto equal = [](const PaddedCopy::Dimension& p, const PaddedCopy::Dimension& q) {
+    return p.first == q.first && p.stride == q.stride && p.kept == q.kept;
+  };
+  return a.operand == b.operand && a.padded->shape == b.padded->shape && structurally_equal(a.outside, b.outside) &&
+         std::ranges::equal(a.dimensions, b.dimensions, equal);
+}
+
+Expr load_from(const PaddedCopy& copy, const Load& l) {
+  std::vector<Expr> index;
+  for (size_t d = 0; d < l.indices.size(); ++d) {
+    const auto& [first, stride, kept, axis] = copy.dimensions[d];
+    if (stride == 1) {
+      index.push_back(l.indices[d] - Expr(first));
+      continue;
+    }
+    const Expr rest = rest_of(l.indices[d], axis, stride) - Expr(first);
+    if (!copy.is_row(d)) {
+      index.push_back(Expr(axis) * Expr(kept) + rest);
+      continue;
+    }
+    if (kept > 1) index.push_back(floor_mod(rest, Expr(stride)));
+    index.push_back(floor_div(rest, Expr(stride)) + Expr(axis));
+  }
+  return load(copy.padded, std::move(index));
+}
+
 // A row outside of the operand has one value. A row inside is a part before the operand, a copy of its elements, and a
 // part after it. So no lane needs a test.
 Stmt fill(const PaddedCopy& copy) {
   const StorageLoops loops = storage_loops({}, copy.padded->shape);
   const size_t row = copy.operand->shape.size() - 1, last = loops.vars.size() - 1;
   const Dim &width = copy.padded->shape[last], &inside = copy.operand->shape[row];
-  const int64_t phases = copy.phases;
+  const int64_t stride = copy.dimensions[row].stride, phases = copy.dimensions[row].kept;
 
-  // The operand's index of the row. Dimensions that can be outside have variables, whose ranges the condition gives.
+  // The operand's index of the row. Indices that can be outside are variables, whose ranges the condition gives.
   std::vector<Expr> source;
   std::vector<std::pair<Var, Expr>> tested;
   Expr is_inside = literal(dtype::boolean, int64_t{1});
   for (size_t d = 0; d < row; ++d) {
-    const Expr index = loops.index[d] + Expr(copy.first[d]);
+    const PaddedCopy::Dimension& own = copy.dimensions[d];
+    const Expr& i = loops.index[d];
+    const Expr index = floor_div(i, Expr(own.kept)) * Expr(own.stride) + floor_mod(i, Expr(own.kept)) + Expr(own.first);
     const Dim& extent = copy.operand->shape[d];
-    const bool is_whole = copy.first[d] == 0 && copy.padded->shape[d] == extent;
-    source.push_back(is_whole ? index : Expr(tested.emplace_back(make_var("at"), index).first));
+    const bool is_whole = own.first == 0 && own.stride == 1 && copy.padded->shape[d] == extent;
+    source.push_back(is_whole ? i : Expr(tested.emplace_back(make_var("at"), index).first));
     if (!is_whole) is_inside = logical_and(is_inside, logical_and(source[d] >= Expr(0), source[d] < Expr(extent)));
   }
 
-  auto column = [&](int64_t phase, const Expr& i, const Expr& value) {
+  auto store_at = [&](int64_t phase, const Expr& i, const Expr& value) {
     std::vector<Expr> at = loops.index;
     if (phases > 1) at[row] = Expr(phase);
     at[last] = i;
@@ -84,23 +130,22 @@ Stmt fill(const PaddedCopy& copy) {
   };
   auto outside = [&](int64_t phase, const Dim& from, const Dim& to) -> Stmt {
     if (from == to) return nullptr;
-    return in_vectors_of(to - from, [&](const Expr& i) { return column(phase, i + Expr(from), copy.outside); });
+    return in_vectors_of(to - from, [&](const Expr& i) { return store_at(phase, i + Expr(from), copy.outside); });
   };
   auto elements = [&](int64_t phase, const Dim& from, const Dim& to) -> Stmt {
     if (from == to) return nullptr;
-    auto element = [&](const Expr& i) {
+    return in_vectors_of(to - from, [&](const Expr& i) {
       std::vector<Expr> index = source;
-      index.push_back((i + Expr(from)) * Expr(phases) + Expr(phase + copy.first[row]));
-      return column(phase, i + Expr(from), load(copy.operand, std::move(index)));
-    };
-    return in_vectors_of(to - from, element);
+      index.push_back((i + Expr(from)) * Expr(stride) + Expr(phase + copy.dimensions[row].first));
+      return store_at(phase, i + Expr(from), load(copy.operand, std::move(index)));
+    });
   };
 
   std::vector<Stmt> of_inside, of_outside;
   for (int64_t phase = 0; phase < phases; ++phase) {
-    const int64_t first = copy.first[row] + phase;
-    Dim begin = ceil_div(std::max<int64_t>(-first, 0), phases),
-        end = floor_div(inside - Dim(first - phases + 1), phases);
+    const int64_t first = copy.dimensions[row].first + phase;
+    Dim begin = ceil_div(std::max<int64_t>(-first, 0), stride),
+        end = floor_div(inside - Dim(first - stride + 1), stride);
     if (width.is_constant()) {
       begin = std::min(begin.value(), width.value());
       end = std::clamp(end.value(), begin.value(), width.value());
@@ -112,7 +157,7 @@ Stmt fill(const PaddedCopy& copy) {
   Stmt body = sequence(std::move(of_inside));
   if (!tested.empty()) body = if_then(is_inside, body, sequence(std::move(of_outside)));
   for (const auto& [var, index] : tested) body = let(var, index, body);
-  return loops.wrap(body, 0, row);
+  return simplify(loops.wrap(body, 0, row), {});
 }
 
 }  // namespace dlcc::tensor

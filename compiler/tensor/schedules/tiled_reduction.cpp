@@ -24,8 +24,7 @@ int64_t lane_stride(const Load& l, const Var& row) {
 
 double typical_elements(const Shape& shape) {
   double n = 1;
-  for (const Dim& extent : shape)
-    n *= static_cast<double>(extent.is_constant() ? extent.value() : typical_image_size(extent));
+  for (const Dim& extent : shape) n *= static_cast<double>(typical_image_size(extent));
   return n;
 }
 
@@ -52,7 +51,7 @@ class TiledReductionPlanner {
     plan_.by_row = reads_stage();
     if (plan_.by_row) find_block();
     for (const Load& l : loads_of(plan_.reduced.values[0]))
-      if (needs_copy(l) && !add_copy(l)) return std::nullopt;
+      if (!add_copy(l)) return std::nullopt;
     read_copies();
     if (!reads_along_row()) return std::nullopt;
     return plan_;
@@ -82,46 +81,39 @@ class TiledReductionPlanner {
     });
   }
 
-  // The distance of the elements for neighbouring results, if a copy can make them neighbours; else 1.
-  int64_t phases_of(const Load& l) const {
+  // A copy of the operand of a load that may read outside of it, or that reads elements at a distance often enough for
+  // the copy to be worth its time. Empty if the load needs none, or the operand cannot be copied.
+  std::optional<PaddedCopy> copy_of(const Load& l) const {
+    const Stage& stage = f_.stages[k_];
     const Var& x = plan_.reduced.axes[static_cast<size_t>(plan_.row_axis)].var;
     const int64_t stride = !l.indices.empty() && uses(l.indices.back(), x) ? lane_stride(l, x) : 1;
-    return stride > 1 && stride <= machine_.max_lane_stride ? stride : 1;
+    const bool is_strided = stride > 1 && stride <= machine_.max_lane_stride;
+    if ((!l.otherwise && !is_strided) || std::ranges::count(f_.params, l.buffer) == 0) return std::nullopt;
+    auto copy = plan_padded_copy(l, stage, x, is_strided);
+    if (!copy || l.otherwise) return copy;
+    double reads = 1;
+    for (const auto* axes : {&stage.axes, &stage.reduction->axes})
+      for (const Axis& a : *axes) reads *= typical_elements({a.extent});
+    return reads >= machine_.min_reads_to_copy * typical_elements(copy->padded->shape) ? copy : std::nullopt;
   }
 
-  // Whether a load may read outside of its operand, or reads strided elements of a parameter often.
-  bool needs_copy(const Load& l) const {
-    return l.otherwise || (phases_of(l) > 1 && std::ranges::count(f_.params, l.buffer) > 0 && is_read_often(l));
-  }
-
-  // Plans a padded copy of the load's operand. Several loads of one operand share its copy.
+  // Plans a copy of the load's operand where it needs one. Several loads of one operand share its copy. False if the
+  // operand cannot be copied.
   bool add_copy(const Load& l) {
-    if (std::ranges::count(f_.params, l.buffer) == 0) return false;
-    auto copy = plan_padded_copy(l, f_.stages[k_], phases_of(l));
-    if (!copy) return false;
+    auto copy = copy_of(l);
+    if (!copy) return !l.otherwise;
     for (const PaddedCopy& other : plan_.copies)
       if (other.operand == l.buffer) return are_equal(other, *copy);
     plan_.copies.push_back(std::move(*copy));
     return true;
   }
 
-  // Whether the stage reads an element so often that a copy with neighbouring elements is worth its time.
-  bool is_read_often(const Load& l) const {
-    const Stage& stage = f_.stages[k_];
-    double reads = 1;
-    for (const auto* axes : {&stage.axes, &stage.reduction->axes})
-      for (const Axis& a : *axes) reads *= typical_elements({a.extent});
-    return reads >= machine_.min_reads_to_copy * typical_elements(l.buffer->shape);
-  }
-
   void read_copies() {
-    const Var& x = plan_.reduced.axes[static_cast<size_t>(plan_.row_axis)].var;
     Expr& value = plan_.reduced.values[0];
     value = rewrite(value, [&](const Expr& e) {
       const Load* l = as<Load>(e);
-      if (!l || !needs_copy(*l)) return e;
-      const auto copy = std::ranges::find(plan_.copies, l->buffer, &PaddedCopy::operand);
-      return load_from(*copy, *l, x);
+      if (!l || !copy_of(*l)) return e;
+      return load_from(*std::ranges::find(plan_.copies, l->buffer, &PaddedCopy::operand), *l);
     });
     value = simplify(value, ranges_of(plan_.reduced));
   }
@@ -193,10 +185,7 @@ class TileChooser {
   }
 
  private:
-  int64_t typical_extent(int axis) const {
-    const Dim& extent = stage_.axes[static_cast<size_t>(axis)].extent;
-    return extent.is_constant() ? extent.value() : typical_image_size(extent);
-  }
+  int64_t typical_extent(int axis) const { return typical_image_size(stage_.axes[static_cast<size_t>(axis)].extent); }
 
   void consider(int axis, int64_t unrolled) {
     const std::vector<bool> shared = loads_shared_along(axis, unrolled);

@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include "harness.h"
+#include "tensor/schedules/image_rows.h"
 #include "tensor/builder.h"
 #include "tensor/visit.h"
 
@@ -115,6 +116,56 @@ TEST_CASE("output channels of a group share the tile's vectors of data") {
   CHECK(text.find("alloc reg acc: f32[4, 4, 16]") != std::string::npos);
   CHECK(text.find("scratch padded: f32[1, 8, 18, 66]") != std::string::npos);
   CHECK(text.find(" and ") == text.rfind(" and "));  // only the copy tests its index
+}
+
+TEST_CASE("copies bring the elements of neighbouring results together and leave out what no result reads") {
+  auto copies = [](const Conv& shape, const std::string& padded) {
+    const TensorFunction f = convolution(shape);
+    check_schedule(f, {false, true});
+    const std::string text = print(schedule({f, {false, true}, std::vector<Layout>(3), {avx512}}).variants[0]);
+    CAPTURE(text);
+    CHECK(text.find("scratch padded: " + padded + " align 64") != std::string::npos);
+    CHECK(text.find("2 * lane") == std::string::npos);
+  };
+  copies({.c = 4, .h = 11, .w = 40, .o = 8, .stride = 2, .groups = 2, .epilogue = false}, "f32[1, 4, 13, 2, 21]");
+  copies({.c = 4, .h = 11, .w = 41, .o = 8, .k = 5, .stride = 3, .pad = 2, .groups = 2, .epilogue = false}, "f32[1, 4, 14, 3, 15]");
+  copies({.c = 4, .h = 11, .w = 41, .o = 32, .k = 1, .stride = 3, .pad = 0, .groups = 4, .epilogue = false}, "f32[1, 4, 4, 14]");
+  copies({.c = 4, .h = 12, .w = 41, .o = 32, .k = 2, .stride = 3, .pad = 1, .groups = 4, .epilogue = false}, "f32[1, 4, 10, 2, 14]");
+  const Dim w = Dim::symbol({"w", 1});
+  const TensorFunction symbolic = convolution({.c = 4, .w = w, .o = 8, .k = 5, .stride = 3, .pad = 2, .groups = 2});
+  CHECK(applies(symbolic));
+  check_symbolic_schedule(symbolic, {}, {}, {}, {1, 2, 3, 4, 9, 40, 70});
+}
+
+TEST_CASE("weights that do not fit the cache are read once for all rows, and the pixels of a 1x1 convolution are one row") {
+  auto text_of = [](const Conv& shape) {
+    const TensorFunction f = convolution(shape);
+    check_schedule(f, {false, true});
+    return print(schedule({f, {false, true}, std::vector<Layout>(3), {avx512}}).variants[0]);
+  };
+  const std::string rows = text_of({.c = 48, .h = 14, .w = 20, .o = 80, .groups = 2, .epilogue = false});
+  CAPTURE(rows);
+  CHECK(rows.find("parallel tile in 10") < rows.find("parallel i2 in 14"));
+  const std::string pixels = text_of({.c = 12, .h = 7, .w = 7, .o = 20, .k = 1, .pad = 0, .groups = 2, .epilogue = false});
+  CAPTURE(pixels);
+  CHECK(pixels.find("read x: f32[1, 12, 49]") != std::string::npos);
+  CHECK(pixels.find("alloc reg acc: f32[5, 4, 16]") != std::string::npos);
+}
+
+TEST_CASE("rows of constant width") {
+  auto cut = [](int64_t width, int64_t vectors, int64_t lanes, Repetition repetition) {
+    std::string text;
+    for (const RowPart& part : cut_row(width, vectors, lanes, repetition))
+      text += fmt::format("{}*({}x{}={}) ", part.tiles, part.first.vectors, part.first.lanes, part.first.width);
+    return text;
+  };
+  CHECK(cut(14, 2, 8, Repetition::allowed) == "1*(2x8=14) ");
+  CHECK(cut(14, 1, 8, Repetition::allowed) == "1*(1x8=8) 1*(1x8=8) ");  // the second from 6 on
+  CHECK(cut(14, 2, 8, Repetition::forbidden) == "1*(1x8=8) 1*(1x4=4) 1*(1x2=2) ");
+  CHECK(cut(7, 4, 8, Repetition::allowed) == "1*(2x4=7) ");
+  CHECK(cut(43, 2, 8, Repetition::allowed) == "2*(2x8=16) 1*(2x8=11) ");
+  CHECK(cut(32, 2, 8, Repetition::forbidden) == "2*(2x8=16) ");
+  CHECK(cut(1, 4, 8, Repetition::allowed) == "1*(1x1=1) ");
 }
 
 TEST_CASE("narrow integers are summed in their own width") {
