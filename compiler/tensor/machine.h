@@ -162,6 +162,10 @@ struct Machine {
   // Largest distance in elements of neighbouring lanes of a load along the row of a dense image. The code generator
   // loads such vectors and shuffles them; a larger distance needs a gather.
   int64_t max_lane_stride = 3;
+  // A convolution of a dense image in tiles of pixels takes longer by this factor than one in tiles of channels with as
+  // many multiply-adds, since its channels are far from each other in memory. The other needs a copy of each result,
+  // whose cost is in multiply-adds of one vector.
+  double dense_result_overhead = 1.07, dense_copy_cost = 3;
   // Reads of each element from which on a copy that makes a strided load contiguous is faster.
   double min_reads_to_copy = 4;
   // Elements of the chunks of a vector loop that threads share, and the least number of chunks: a shorter loop takes

@@ -5,11 +5,13 @@
 // order are inserted for results of functions, branches, tuples and views only.
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "relay/passes/passes.h"
 #include "tensor/analysis.h"
 #include "tensor/builder.h"
 #include "tensor/layout.h"
+#include "tensor/schedules/dense_result.h"
 #include "tensor/schedules/schedule.h"
 #include "tensor/slices.h"
 #include "tensor/visit.h"
@@ -29,6 +31,7 @@ class LayoutAssigner {
     std::vector<Binding> bindings;
     dense_copies_.clear();
     find_wanted_halos(block);
+    find_kernel_operands(block);
     for (Binding& b : block.bindings) {
       if (CallTensor* call = std::get_if<CallTensor>(&b.op)) {
         assign(*call, b, bindings);
@@ -65,6 +68,16 @@ class LayoutAssigner {
     }
   }
 
+  // The variables that kernels read. All other readers need dense tensors.
+  void find_kernel_operands(const Block& block) {
+    for (const Binding& b : block.bindings) {
+      const CallTensor* call = std::get_if<CallTensor>(&b.op);
+      if (!call || tensor::is_view(module_.tensor_functions.at(call->function))) continue;
+      for (const Atom& a : call->args)
+        if (const Var* var = std::get_if<Var>(&a)) kernel_operands_.insert((*var)->id);
+    }
+  }
+
   Layout layout_of(const Atom& a) const {
     const Var* var = std::get_if<Var>(&a);
     auto it = var ? layouts_.find((*var)->id) : layouts_.end();
@@ -79,7 +92,8 @@ class LayoutAssigner {
       if (view) make_dense(a, b.location, before);
       layouts.push_back(layout_of(a));
     }
-    Layout result = view ? Layout{} : choose(f, call.args, layouts);
+    const bool stays_dense = !kernel_operands_.contains(b.var->id) && is_faster_dense(f, call.args, layouts);
+    Layout result = view || stays_dense ? Layout{} : choose(f, call.args, layouts);
     const std::vector<tensor::Halo>& halo = wanted_halos_[b.var->id];
     if (!result.is_dense() && !machine_.memory_is_scarce) result = tensor::with_halo(result, f.results[0]->shape, halo);
     for (size_t k = 0; k < f.results.size(); ++k) layouts.push_back(result);
@@ -99,6 +113,14 @@ class LayoutAssigner {
     int64_t count = 1;
     for (const Dim& d : shape) count *= d.constant().value_or(1);
     return count;
+  }
+
+  // Whether a convolution of dense operands should store its result dense, if no kernel reads the result.
+  bool is_faster_dense(const TensorFunction& whole, const std::vector<Atom>& args,
+                       const std::vector<Layout>& layouts) const {
+    const auto slices = tensor::find_slices(whole);
+    return std::ranges::all_of(layouts, [](const Layout& l) { return l.is_dense(); }) && channels_ > 1 &&
+           tensor::prefers_dense_result(slices ? slices->slice : whole, which_are_constant(args), options_, machine_);
   }
 
   // Slices along a symbolic batch have the layout of one image.
@@ -203,6 +225,7 @@ class LayoutAssigner {
   tensor::Machine machine_;
   std::map<int, Layout> layouts_;  // of variables that are not dense
   std::map<int, Var> dense_copies_;
+  std::set<int> kernel_operands_;
   std::map<int, std::vector<tensor::Halo>> wanted_halos_;  // by variable; empty if no reader needs a halo
 };
 

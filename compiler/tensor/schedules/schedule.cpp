@@ -18,6 +18,7 @@
 #include "tensor/schedules/column_reduction.h"
 #include "tensor/schedules/constant_packing.h"
 #include "tensor/schedules/contraction.h"
+#include "tensor/schedules/dense_result.h"
 #include "tensor/schedules/generic.h"
 #include "tensor/schedules/in_place.h"
 #include "tensor/schedules/line_buffer.h"
@@ -222,9 +223,12 @@ ScheduledFunction schedule(ScheduleRequest r) {
   // the packed constants and the scratch of all kernels.
   r.machines.back() = apply_config(storage_machine(r.machines), r.config);
   auto winograd = plan_winograd(f, r.layouts, r.constant, r.options, storage_machine(r.machines), r.config);
-  auto contraction =
-      winograd ? std::nullopt
-               : plan_contraction(f, r.layouts, r.constant, r.options, storage_machine(r.machines), false, r.config);
+  const bool are_dense = std::ranges::all_of(r.layouts, [](const Layout& l) { return l.is_dense(); });
+  const bool in_tiles_of_pixels =
+      are_dense && !winograd && prefers_dense_result(f, r.constant, r.options, storage_machine(r.machines));
+  auto contraction = winograd || in_tiles_of_pixels ? std::nullopt
+                                                    : plan_contraction(f, r.layouts, r.constant, r.options,
+                                                                       storage_machine(r.machines), false, r.config);
   auto line_buffer = winograd || contraction
                          ? std::nullopt
                          : plan_line_buffer(f, r.layouts, r.constant, r.options, storage_machine(r.machines), r.config);

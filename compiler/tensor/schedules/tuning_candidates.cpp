@@ -19,10 +19,11 @@ namespace {
       max_tiles_of_early_k_blocking, min_n_to_gather, memory_is_scarce, min_k_to_interleave,                           \
       max_half_blocks_to_interleave, winograd_transform_cost, winograd_block_bytes, min_winograd_tiles_per_thread,     \
       max_unrolled_updates, max_row_tiles, shared_element_registers, max_results_of_several_blocks,                    \
-      max_unrolled_indices, max_row_vectors, max_lane_stride, min_reads_to_copy, elementwise_chunk,                    \
-      min_elementwise_chunks, min_table_uses, max_unrolled_period, max_broadcast_versions, max_transposed_tile,        \
-      row_accumulators, call_cost, fork_cost, min_task_cost, max_tasks_per_thread, register_store_cost,                \
-      memory_store_cost, memory_load_cost, max_call_share, registers_per_loop, max_halo_growth
+      max_unrolled_indices, max_row_vectors, max_lane_stride, dense_result_overhead, dense_copy_cost,                  \
+      min_reads_to_copy, elementwise_chunk, min_elementwise_chunks, min_table_uses, max_unrolled_period,               \
+      max_broadcast_versions, max_transposed_tile, row_accumulators, call_cost, fork_cost, min_task_cost,              \
+      max_tasks_per_thread, register_store_cost, memory_store_cost, memory_load_cost, max_call_share,                  \
+      registers_per_loop, max_halo_growth
 
 std::string text_of(const Machine& m) {
   const auto& [MACHINE_MEMBERS] = m;

@@ -1,0 +1,60 @@
+#include "tensor/schedules/dense_result.h"
+
+#include <algorithm>
+
+#include "tensor/analysis.h"
+#include "tensor/schedules/image_rows.h"
+#include "tensor/schedules/sizes.h"
+#include "tensor/schedules/tiled_reduction.h"
+#include "tensor/schedules/winograd.h"
+#include "tensor/simplify.h"
+
+namespace dlcc::tensor {
+namespace {
+
+// The pixels of a row of the tiled reduction. A 1x1 convolution that reads all pixels has one row (merge_axes.h).
+int64_t pixels_of_row(const Stage& stage, const Load& data, int channels) {
+  const auto row = row_axis_of(stage);
+  if (!row || std::cmp_less_equal(*row, channels)) return 0;
+  const auto& reduced = stage.reduction->axes;
+  const bool has_taps =
+      std::count_if(reduced.begin(), reduced.end(), [](const Axis& a) { return a.extent != Dim(1); }) > 1;
+  int64_t pixels = typical_image_size(stage.axes[*row].extent);
+  for (size_t k = static_cast<size_t>(channels) + 1; k < stage.axes.size() && !has_taps; ++k) {
+    const auto is_strided = [&](const Expr& i) {
+      return uses(i, stage.axes[k].var) && stride_along(i, stage.axes[k].var) != 1;
+    };
+    if (std::ranges::any_of(data.indices, is_strided)) return pixels;
+  }
+  if (has_taps) return pixels;
+  for (size_t k = static_cast<size_t>(channels) + 1; k < *row; ++k) pixels *= typical_image_size(stage.axes[k].extent);
+  return pixels;
+}
+
+}  // namespace
+
+bool prefers_dense_result(const TensorFunction& f, const std::vector<bool>& constant, const ScheduleOptions& options,
+                          const Machine& machine) {
+  const int channels = channel_axis(f, constant, channel_block);
+  if (channels < 0 || options.strict || machine.vector_bytes == 0 || f.results[0]->rank() < 3) return false;
+  if (!is_float(f.stages[0].results[0]->type)) return false;  // bytes have dot products along channels
+  if (winograd_tile(f, constant, options, machine) > 0 || !plan_tiled_reduction(f, 0, {}, machine)) return false;
+  const Stage& stage = f.stages[0];
+  const int64_t n = stage.axes[static_cast<size_t>(channels)].extent.value(), lanes = lanes_of(stage, machine);
+  const int64_t pixels = pixels_of_row(stage, find_contraction(f, constant)->data, channels);
+  if (pixels == 0 || lanes <= 1) return false;
+
+  // In multiply-adds of one vector for each result.
+  double k = 1;
+  for (const Axis& a : stage.reduction->axes) k *= static_cast<double>(typical_image_size(a.extent));
+  double vectors = 0;
+  for (const RowPart& part : cut_row(pixels, 1, lanes, Repetition::allowed)) vectors += static_cast<double>(part.tiles);
+  const bool half = n % channel_block != 0 && n % channel_block <= channel_block / 2 &&
+                    n <= machine.max_half_blocks_to_interleave * channel_block / 2;
+  const auto stored = static_cast<double>(round_up(n, half ? channel_block / 2 : channel_block));
+  const double of_pixels = k * vectors / static_cast<double>(pixels) * machine.dense_result_overhead;
+  const double of_channels = k * stored / static_cast<double>(n * lanes) + machine.dense_copy_cost;
+  return of_pixels < of_channels;
+}
+
+}  // namespace dlcc::tensor
