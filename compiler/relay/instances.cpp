@@ -1,20 +1,24 @@
-// Finds the local functions that may be needed at several types, and replaces functions by their instances.
+// Finds the local values that may be needed at several types, and replaces functions by their instances.
 #include "relay/instances.h"
 
+#include <ranges>
 #include <utility>
+
+#include "relay/general_values.h"
 
 namespace dlcc::relay {
 
 namespace {
 
-// Counts the uses of local functions, apart from those in the functions themselves.
-struct SharedFunctions {
+// Counts the uses of local functions and other values, apart from those of functions in themselves.
+struct SharedValues {
   struct Binder {
     int function;  // in which the variable is bound
     int uses = 0;
   };
   std::map<int, Binder> binders;
   std::set<int> within, shared;
+  std::vector<const Binding*> values;  // in the order of the text, so that a value is behind its parts
   int functions = 0;
 
   void use(const Atom& a, int function) {
@@ -34,10 +38,23 @@ struct SharedFunctions {
         visit(made->function->body, ++functions);
         within.erase(b.var->id);
       } else {
+        if (is_syntactic_value(b.op) || std::holds_alternative<Project>(b.op)) {  // also a field of such a value
+          binders.emplace(b.var->id, Binder{function});
+          values.push_back(&b);
+        }
         for_each_block(b.op, [&](const Block& inner) { visit(inner, function); });
       }
     }
     use(block.result, function);
+  }
+
+  // Each use of a value is one of its parts.
+  void share_parts() {
+    for (const Binding* b : values | std::views::reverse)
+      if (shared.contains(b->var->id))
+        for_each_atom(b->op, [&](const Atom& a) {
+          if (const Var* v = std::get_if<Var>(&a); v && binders.contains((*v)->id)) shared.insert((*v)->id);
+        });
   }
 };
 
@@ -50,9 +67,10 @@ bool names_same(const Atom& a, const Atom& b) {
   return f && g && f->name == g->name;
 }
 
-std::set<int> repeatedly_used_functions(const Function& function) {
-  SharedFunctions found;
+std::set<int> repeatedly_used_values(const Function& function) {
+  SharedValues found;
   found.visit(function.body, 0);
+  found.share_parts();
   return std::move(found.shared);
 }
 
@@ -81,32 +99,48 @@ void rename_globals(Block& block, const std::map<std::string, std::string>& name
   rename(block.result);
 }
 
-static void replace(Binding& b, const InstanceReplacements& all) {
-  for_each_atom(b.op, [&](Atom& a) {
+namespace {
+
+// Replaces the atoms of an operation; returns the instances among them that are bound before it.
+std::vector<Instance*> replace_atoms(Operation& op, InstanceReplacements& all) {
+  std::vector<Instance*> at_use;
+  for_each_atom(op, [&](Atom& a) {
+    if (const GlobalRef* g = std::get_if<GlobalRef>(&a))
+      if (auto moved = all.globals_at_use.find(g->name); moved != all.globals_at_use.end()) a = moved->second->name;
     const Var* v = std::get_if<Var>(&a);
-    if (auto it = v ? all.variables.find((*v)->id) : all.variables.end(); it != all.variables.end()) a = it->second;
+    if (!v) return;
+    const auto moved = all.variables_at_use.extract((*v)->id);
+    if (!moved.empty()) at_use.push_back(moved.mapped());
+    if (auto it = all.variables.find((*v)->id); it != all.variables.end()) a = it->second;
   });
-  for_each_block(b.op, [&](Block& inner) { replace(inner, all); });
+  return at_use;
 }
 
-void replace(Block& block, const InstanceReplacements& all) {
+// Appends a binding to a block, behind those of the instances that it uses.
+void append(Binding b, Block& block, InstanceReplacements& all) {
+  for (Instance* i : replace_atoms(b.op, all))
+    append({std::get<Var>(i->name), MakeFunction{std::move(i->local)}, i->use}, block, all);
+  for_each_block(b.op, [&](Block& inner) { replace(inner, all); });
+  block.bindings.push_back(std::move(b));
+}
+
+}  // namespace
+
+void replace(Block& block, InstanceReplacements& all) {
   std::vector<Binding> bindings = std::exchange(block.bindings, {});
   for (Binding& b : bindings) {
     auto instances = all.functions.find(b.var->id);
     if (instances == all.functions.end()) {
-      replace(b, all);
-      block.bindings.push_back(std::move(b));
+      append(std::move(b), block, all);
       continue;
     }
-    for (Instance* i : instances->second) {
-      Binding made{std::get<Var>(i->name), MakeFunction{std::move(i->local)}, b.location};
-      replace(made, all);
-      block.bindings.push_back(std::move(made));
-    }
+    for (Instance* i : instances->second)
+      append({std::get<Var>(i->name), MakeFunction{std::move(i->local)}, b.location}, block, all);
   }
-  const Var* v = std::get_if<Var>(&block.result);
-  if (auto it = v ? all.variables.find((*v)->id) : all.variables.end(); it != all.variables.end())
-    block.result = it->second;
+  Operation result = Alias{block.result};
+  for (Instance* i : replace_atoms(result, all))
+    append({std::get<Var>(i->name), MakeFunction{std::move(i->local)}, i->use}, block, all);
+  block.result = std::get<Alias>(result).value;
 }
 
 }  // namespace dlcc::relay
