@@ -10,14 +10,17 @@ namespace dlcc::relay {
 
 namespace {
 
-// Counts the uses of local functions and other values, apart from those of functions in themselves.
+// Finds the values that may be needed at several types. A use of a function in itself does not count.
 struct SharedValues {
   struct Binder {
     int function;  // in which the variable is bound
+    bool is_function;
     int uses = 0;
   };
   std::map<int, Binder> binders;
   std::set<int> within, shared;
+  std::set<int>
+      named;  // other names of values, and tuples of which a field is taken: often no use has their whole type
   std::vector<const Binding*> values;  // in the order of the text, so that a value is behind its parts
   int functions = 0;
 
@@ -28,20 +31,31 @@ struct SharedValues {
     if (++it->second.uses > 1 || it->second.function != function) shared.insert((*v)->id);
   }
 
+  void see_value(const Binding& b, int function) {
+    const Project* project = std::get_if<Project>(&b.op);
+    if (const Var* tuple = project ? std::get_if<Var>(&project->tuple) : nullptr) name(*tuple);
+    const bool is_known = b.var->type && !any_leaf(b.var->type, [](const Type& t) { return as<HoleType>(t); });
+    if (is_known || !(is_syntactic_value(b.op) || project)) return;
+    binders.emplace(b.var->id, Binder{function, false});
+    values.push_back(&b);
+    if (project || std::holds_alternative<Alias>(b.op)) named.insert(b.var->id);
+  }
+
+  void name(const Var& v) {
+    auto it = binders.find(v->id);
+    if (it != binders.end() && !it->second.is_function) named.insert(v->id);
+  }
+
   void visit(const Block& block, int function) {
     for (const Binding& b : block.bindings) {
       for_each_atom(b.op, [&](const Atom& a) { use(a, function); });
-      const MakeFunction* made = std::get_if<MakeFunction>(&b.op);
-      if (made) {
-        binders.emplace(b.var->id, Binder{function});
+      if (const MakeFunction* made = std::get_if<MakeFunction>(&b.op)) {
+        binders.emplace(b.var->id, Binder{function, true});
         within.insert(b.var->id);
         visit(made->function->body, ++functions);
         within.erase(b.var->id);
       } else {
-        if (is_syntactic_value(b.op) || std::holds_alternative<Project>(b.op)) {  // also a field of such a value
-          binders.emplace(b.var->id, Binder{function});
-          values.push_back(&b);
-        }
+        see_value(b, function);
         for_each_block(b.op, [&](const Block& inner) { visit(inner, function); });
       }
     }
@@ -50,11 +64,14 @@ struct SharedValues {
 
   // Each use of a value is one of its parts.
   void share_parts() {
-    for (const Binding* b : values | std::views::reverse)
-      if (shared.contains(b->var->id))
-        for_each_atom(b->op, [&](const Atom& a) {
-          if (const Var* v = std::get_if<Var>(&a); v && binders.contains((*v)->id)) shared.insert((*v)->id);
-        });
+    for (const Binding* b : values | std::views::reverse) {
+      for_each_atom(b->op, [&](const Atom& a) {
+        const Var* v = std::get_if<Var>(&a);
+        if (!v || !binders.contains((*v)->id)) return;
+        if (shared.contains(b->var->id)) shared.insert((*v)->id);
+        if (named.contains(b->var->id)) name(*v);
+      });
+    }
   }
 };
 
@@ -71,6 +88,7 @@ std::set<int> repeatedly_used_values(const Function& function) {
   SharedValues found;
   found.visit(function.body, 0);
   found.share_parts();
+  found.shared.merge(found.named);
   return std::move(found.shared);
 }
 

@@ -62,7 +62,8 @@ class Scopes {
 bool names_same(const Atom&, const Atom&);  // whether both are the same variable or global function
 
 // The variables of local functions and other syntactic values that have several uses, or one in another function than
-// their binding, and the variables of which those are made: only these can be needed at several types.
+// their binding, and the variables of which those are made: only these can be needed at several types. Also those of
+// values, not functions, that have other names or of which a field is taken.
 std::set<int> repeatedly_used_values(const Function&);
 
 // The instances by which functions that are inferred at each use are replaced.
