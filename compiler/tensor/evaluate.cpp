@@ -74,7 +74,7 @@ std::vector<std::byte> fresh_bytes(DType type, int64_t count) {
   return std::vector<std::byte>(storage_bytes(type, count), std::byte{0x7E});
 }
 
-// The memory of a kernel's locals, and of arguments and results that are converted.
+// The memory of a kernel's locals, and of arguments and results that are not stored as constants are.
 class Memories {
  public:
   Memory fresh(DType type, int64_t count) {
@@ -173,32 +173,32 @@ EvaluationResult CompiledKernel::run(std::span<const Constant> args) const {
   Memories memories;
   std::vector<Memory> list;
   list.reserve(compiled.params.size() + compiled.program->locals.size());
-  std::vector<std::vector<std::byte>> written;  // the contents of results, gaps between strides included
-  written.reserve(compiled.results);
+  EvaluationResult result;
+  result.results.reserve(compiled.results);
   size_t next = 0;
   for (const Place& p : compiled.params) {
+    const bool is_result = p.access == Access::write;
     if (p.access == Access::read) {
       list.push_back(memory_of(args[next++], *p.buffer, p.type, p.elements, p.stored, memories));
-    } else if (p.access != Access::write) {
-      list.push_back(memories.fresh(p.type, p.stored));
+    } else if (is_result && p.buffer->strides.empty()) {  // the kernel writes to the memory of the result
+      const Constant& c = result.results.emplace_back(p.type, p.shape, fresh_bytes(p.type, p.stored));
+      list.push_back({const_cast<std::byte*>(c.bytes().data()), p.stored});
     } else {
-      written.push_back(fresh_bytes(p.type, p.stored));
-      list.push_back({written.back().data(), p.stored});
+      if (is_result) result.results.emplace_back();
+      list.push_back(memories.fresh(p.type, p.stored));
     }
   }
   for (const auto& local : compiled.program->locals) list.push_back(memories.fresh(local.type, local.count));
-  EvaluationResult result;
-  result.results.reserve(compiled.results);
   result.status = bytecode::run(*compiled.program, list);
-  auto bytes = written.begin();
-  for (const Place& p : compiled.params) {
+  next = 0;
+  for (size_t k = 0; k < compiled.params.size(); ++k) {
+    const Place& p = compiled.params[k];
     if (p.access != Access::write) continue;
-    if (!p.buffer->strides.empty()) {
-      std::vector<std::byte> dense(storage_bytes(p.type, p.elements));
-      move_elements(p.type, *p.buffer, bytes->data(), dense.data(), true);
-      *bytes = std::move(dense);
-    }
-    result.results.emplace_back(p.type, p.shape, std::move(*bytes++));
+    Constant& c = result.results[next++];
+    if (p.buffer->strides.empty()) continue;
+    std::vector<std::byte> dense(storage_bytes(p.type, p.elements));
+    move_elements(p.type, *p.buffer, list[k].data, dense.data(), true);
+    c = Constant(p.type, p.shape, std::move(dense));
   }
   return result;
 }
