@@ -267,6 +267,11 @@ void add_compile_options(CommandLine& line, CompileOptions& o, std::function<Pro
                 "with a larger size returns an error status. May be repeated",
             .store = store_number(o.bounds),
             .group = Group::model});
+  line.add({.name = "--params",
+            .placeholder = "FILE.npz",
+            .help = "Values of parameters of a Relay program's @main, by name: they become constants of the model",
+            .store = store_text(o.params),
+            .group = Group::model});
   add_code_options(line, o);
   o.jobs = static_cast<int>(std::clamp(std::thread::hardware_concurrency(), 1U, 256U));
   line.add({.name = "--jobs",

@@ -6,6 +6,7 @@
 #include "lower/check_module.h"
 #include "lower/check_plan.h"
 #include "lower/walk.h"
+#include "pipeline/bind_parameters.h"
 #include "pipeline/describe_interface.h"
 #include "support/files.h"
 #include "support/version.h"
@@ -51,8 +52,24 @@ std::optional<relay::Module> Compiler::import() {
   import.files_read = &files_;
   model_hash_ = hash_bytes(*bytes);
   auto module = timer_.run("import", [&] { return frontends::import_model(*bytes, import, diagnostics_); });
+  if (module && !options_.params.empty() && !bind_params(*module, frontends::is_text(*bytes))) return std::nullopt;
   if (module) contents_ = contents_of(*module);
   return module;
+}
+
+// Puts the values of --params in place of parameters.
+bool Compiler::bind_params(relay::Module& module, bool is_relay) {
+  if (!is_relay) {
+    diagnostics_.error(DiagnosticId::bad_option, {.file = options_.params},
+                       "--params gives values to the parameters of a Relay program, and an ONNX model has its own");
+    return false;
+  }
+  const auto bytes = read_file(options_.params, diagnostics_);
+  if (!bytes) return false;
+  files_.insert(options_.params);
+  model_hash_ = hash_bytes(*bytes, model_hash_);
+  const auto arrays = read_npz(*bytes, {.file = options_.params}, diagnostics_);
+  return arrays && bind_parameters(module, *arrays, options_.params, diagnostics_);
 }
 
 std::optional<relay::Module> Compiler::run_passes(relay::Module module, const std::vector<std::string>& names) {

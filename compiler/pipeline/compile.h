@@ -91,6 +91,7 @@ class Compiler {
 
  private:
   std::string model_name() const;  // for messages
+  bool bind_params(relay::Module&, bool is_relay);
   std::optional<relay::Module> fuse(relay::Module);
   void remark_unused_records(bool any_followed);
   bool fits_address_space(const Planned&);

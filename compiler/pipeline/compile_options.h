@@ -29,6 +29,7 @@ struct CompileOptions {
   std::map<std::string, frontends::InputForm> inputs = {};
   frontends::FindInputForm find_input_form = {};
   std::map<std::string, int64_t> bounds = {};  // upper bounds of data-dependent sizes, by name
+  std::string params;                          // path of an archive with values of a program's parameters; empty: none
   std::string weights_section;                 // of the object; empty: .rodata.P_weights
   std::string weights_file;                    // path of the file that holds the weights; empty: the object has them
   std::string tuning_records;                  // path of the tuning records that schedules follow; empty: none

@@ -21,6 +21,15 @@ struct ConvAttrs {
   std::optional<DType> out_dtype;
 };
 
+// nn.max_pool1d ... nn.max_pool3d and the sums and averages, nn.max_pool_indices (relay/ops/pool.cpp).
+struct PoolAttrs {
+  std::vector<int64_t> pool_size, strides, dilation, padding;
+  std::string layout, out_layout;
+  bool ceil_mode = false;
+  bool count_include_pad = false;
+  int64_t storage_order = 0;
+};
+
 // nn.dense (whose weight is always transposed), nn.matmul, nn.batch_matmul.
 struct MatmulAttrs {
   std::optional<int64_t> units;

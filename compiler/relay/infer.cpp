@@ -26,12 +26,15 @@ bool Inference::run() {
   }
   for (const std::string& name : callees_first(module_)) infer_global(name);
   infer_waiting_instances();
+  fill_holes_of_copies();
   // The parameters of a function with an empty name are the undefined names of an incomplete module. Nothing determines
   // their types, so that relations stay open; relations also stay open as consequences of errors.
   const bool is_complete = !module_.functions.contains("");
   if (is_complete && !diagnostics_.has_errors()) report_open_relations();
   if (!is_complete || diagnostics_.has_errors()) return false;
   replace_templates();
+  merge_copies();
+  type_variables_.clear();
   for (auto& [name, function] : module_.functions) finish(function);
   return !diagnostics_.has_errors();
 }
@@ -105,6 +108,8 @@ void Inference::infer_function(Function& function) {
   closure_symbols_.clear();
   value_symbols_.clear();
   fixed_symbols_.clear();
+  type_variables_.clear();
+  for (const TypeVariable& v : function.type_params) type_variables_.insert(v.id);
   own_sizes_of_values(function);
   for (const Var& p : function.params) {
     check_size(p->type, function.location, fmt::format("parameter '{}'", p->name));
@@ -142,6 +147,7 @@ Type Inference::infer_block(Block& block) {
   std::vector<Binding>* outer = std::exchange(out_, &block.bindings);
   SourceLocation last = bindings.empty() ? SourceLocation() : bindings.back().location;
   for (Binding& b : bindings) infer_binding(std::move(b));
+  copy_value(block.result);
   if (Instance* instance = instantiate_function(block.result, last)) settle(*instance);
   out_ = outer;
   return type_of_operand(block.result, last);
@@ -157,7 +163,12 @@ std::optional<std::string> plain_symbol(const Dim& d) {
 void Inference::infer_binding(Binding binding) {
   Type annotation = binding.var->type ? open_holes(binding.var->type) : nullptr;
   int first_symbol = next_symbol_;
+  project_value(binding.op);
+  std::optional<GeneralValue> value = open_value(binding);
+  const int outer_scope = std::exchange(scope_, value ? value->scope : scope_);
+  const size_t errors = diagnostics_.error_count();
   std::vector<Instance*> instances = instantiate_functions(binding.op, binding.location);
+  const size_t bindings_before = out_->size();
   std::swap(calling_, instances);
   Type found = std::visit([&](auto& op) { return infer(binding, op); }, binding.op);
   std::swap(calling_, instances);
@@ -172,6 +183,10 @@ void Inference::infer_binding(Binding binding) {
     binding.var->type = found;
   enter_symbols(binding.var->type);
   learn(binding);
+  scope_ = outer_scope;
+  const bool is_checked = out_->size() > bindings_before;  // when it runs, by operations before it
+  if (value && !is_checked && diagnostics_.error_count() == errors && is_general(binding, value->text.op))
+    general_values_.emplace(binding.var->id, std::move(*value));
   out_->push_back(std::move(binding));
   retry_relations();
 }
@@ -263,15 +278,32 @@ void Inference::finish(VarNode& var, const SourceLocation& location) {
          {"so far: " + relay::str(type)},
          var.name.empty() ? "bind it with its type: let %x: List[int32] = ..."
                           : fmt::format("annotate it: %{}: Tensor[(...), float32]", var.name));
+  for_each_free_variable(type, [&](const TypeVariable& v) {
+    const bool is_visible = !type_variables_.insert(v.id).second;  // one error for each variable is enough
+    if (!is_visible) report_escape(var, type, v, location);
+  });
   var.type = type;
 }
 
+// A type variable is another type at each call of its function, and means nothing outside of it.
+void Inference::report_escape(const VarNode& var, const Type& type, const TypeVariable& v,
+                              const SourceLocation& where) {
+  const std::string name = var.name.empty() ? "this value" : "%" + var.name;
+  fail(DiagnosticId::type_mismatch, where,
+       fmt::format("{} has type {}, but {} has a meaning only in the function that declares it", name, relay::str(type),
+                   v.name),
+       {}, fmt::format("bind {} in that function, or pass it to the function", name));
+}
+
 void Inference::finish(Function& function) {
+  const std::set<int> outer = type_variables_;
+  for (const TypeVariable& v : function.type_params) type_variables_.insert(v.id);
   for (Var& p : function.params) finish(*p, function.location);
+  finish(function.body, function);
   VarNode result{0, "result", function.result_type};
   finish(result, function.location);
   function.result_type = result.type;
-  finish(function.body, function);
+  type_variables_ = outer;
 }
 
 void Inference::finish(Pattern& pattern, const Function& function) {

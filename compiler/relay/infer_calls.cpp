@@ -439,7 +439,8 @@ std::string Inference::text(const Type& type) const {
 
 std::string Inference::describe(const Atom& atom) const {
   return std::visit(
-      overloaded{[](const Var& v) { return "%" + v->name; }, [](const Constant&) { return std::string("a constant"); },
+      overloaded{[](const Var& v) { return v->name.empty() ? "a value" : "%" + v->name; },
+                 [](const Constant&) { return std::string("a constant"); },
                  [](const GlobalRef& g) { return "@" + g.name; }, [](const ConstructorRef& c) { return c.name; },
                  [](const OperatorRef& o) { return o.op->name; }},
       atom);

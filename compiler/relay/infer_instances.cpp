@@ -22,15 +22,21 @@ int hole_in(const Type& type) {
   return id;
 }
 
-bool is_incomplete(const Type& type) {
-  return !type || any_leaf(type, [](const Type& leaf) { return as<HoleType>(leaf) != nullptr; });
-}
-
 const Instance& in_place_of(const Instance& instance) {
   return instance.same_as ? in_place_of(*instance.same_as) : instance;
 }
 
 }  // namespace
+
+bool is_incomplete(const Type& type) {
+  return !type || any_leaf(type, [](const Type& leaf) { return as<HoleType>(leaf) != nullptr; });
+}
+
+bool escapes(const Type& type, const std::set<int>& visible) {
+  bool found = false;
+  for_each_free_variable(type, [&](const TypeVariable& v) { found = found || !visible.contains(v.id); });
+  return found;
+}
 
 // ---- templates ------------------------------------------------------------------------------------------------------
 
@@ -91,7 +97,7 @@ Function Inference::copy_of_text(const Function& function, const Atom& name, con
   Function f = copy_function(module_, function, renamed);
   const GlobalRef* global = std::get_if<GlobalRef>(&name);
   if (global && !names_same(name, copy)) rename_globals(f.body, {{global->name, std::get<GlobalRef>(copy).name}});
-  shared_.merge(repeatedly_used_functions(f));
+  shared_.merge(repeatedly_used_values(f));
   for (const auto& [id, atom] : renamed)
     if (const int copied = std::get<Var>(atom)->id; copied != id) copied_from_.emplace(copied, id);
   return f;
@@ -131,7 +137,7 @@ void Inference::infer_global(const std::string& name) {
     return callee == name || complete_.contains(callee) || !module_.functions.contains(callee);
   });
   if (is_complete) complete_.insert(name);
-  shared_.merge(repeatedly_used_functions(function));
+  shared_.merge(repeatedly_used_values(function));
   const bool may_be_template = is_complete && name != "main" && texts_.contains(name);
   const size_t errors = diagnostics_.error_count();
   const int scope = may_be_template ? scopes_.open(0) : 0;
@@ -151,11 +157,13 @@ void Inference::infer_global(const std::string& name) {
 
 void Inference::add_template(Atom name, Function text, int scope, bool declared) {
   const int64_t operations = 1 + count_operations(text.body);
-  Template* t = templates_.emplace_back(new Template{name, std::move(text), operations, scope, declared}).get();
-  if (const Var* v = std::get_if<Var>(&name))
+  Template* t = templates_.emplace_back(new Template{name, std::move(text), operations, scope, declared, {}}).get();
+  if (const Var* v = std::get_if<Var>(&name)) {
+    t->type_variables = type_variables_;
     local_templates_[(*v)->id] = t;
-  else
+  } else {
     global_templates_[std::get<GlobalRef>(name).name] = t;
+  }
 }
 
 Template* Inference::template_of(const Atom& atom) const {
@@ -172,8 +180,9 @@ Template* Inference::template_of(const Atom& atom) const {
 
 std::vector<Instance*> Inference::instantiate_functions(Operation& op, const SourceLocation& location) {
   std::vector<Instance*> instances;
-  if (templates_.empty()) return instances;
+  if (templates_.empty() && general_values_.empty()) return instances;
   for_each_atom(op, [&](Atom& a) {
+    copy_value(a);
     if (Instance* instance = instantiate_function(a, location)) instances.push_back(instance);
   });
   return instances;
@@ -224,6 +233,20 @@ int Inference::open_param(const Instance& instance) const {
   return 0;
 }
 
+// The type of the instance, as far as it is known. Null for a type beyond type_limits.
+Type Inference::type_of(const Instance& instance) const {
+  const Function& f = *instance.function;
+  std::vector<Type> params;
+  for (const Var& p : f.params) params.push_back(p->type);
+  return unifier_.resolve(function_type(std::move(params), f.result_type, f.type_params));
+}
+
+// Whether the type of the instance has type variables of the functions around its use: it must stand there.
+bool Inference::is_bound_at_use(const Instance& instance) const {
+  const Type type = type_of(instance);
+  return type && escapes(type, instance.of->type_variables);
+}
+
 // An earlier instance with parameters of the same types.
 bool Inference::reuse(Instance& instance) {
   auto params = [&](const Function& f) {
@@ -232,7 +255,7 @@ bool Inference::reuse(Instance& instance) {
     return types;
   };
   const std::vector<Type> own = params(*instance.function);
-  if (std::ranges::any_of(own, is_incomplete)) return false;
+  if (std::ranges::any_of(own, is_incomplete) || is_bound_at_use(instance)) return false;
   for (const auto& other : instance.of->instances) {
     const bool is_ready = other.get() != &instance && other->is_inferred && !other->same_as;
     if (!is_ready || has_holes(*other->function) || !std::ranges::equal(own, params(*other->function), same_type))
@@ -268,6 +291,7 @@ void Inference::infer_instance(Instance& instance) {
   std::vector<Binding>* out = out_;
   std::set<std::string> symbols = symbols_, closure_symbols = closure_symbols_, value_symbols = value_symbols_,
                         fixed_symbols = fixed_symbols_;
+  const std::set<int> type_variables = std::exchange(type_variables_, instance.of->type_variables);
   const int outer_scope = std::exchange(scope_, instance.scope);
   std::vector<Instance*> calling;
   std::swap(calling, calling_);
@@ -291,6 +315,7 @@ void Inference::infer_instance(Instance& instance) {
   closure_symbols_ = std::move(closure_symbols);
   value_symbols_ = std::move(value_symbols);
   fixed_symbols_ = std::move(fixed_symbols);
+  type_variables_ = type_variables;
 }
 
 // ---- the end --------------------------------------------------------------------------------------------------------
@@ -306,6 +331,7 @@ void Inference::drop_unused() {
     function.is_replaced = true;
     scopes_.drop(function.scope);
   }
+  drop_general_values();
 }
 
 // Infers instances although the type of a parameter is not known: nothing else tells it.
@@ -322,17 +348,13 @@ void Inference::infer_waiting_instances() {
   }
 }
 
-// The instances that remain in the module, each of another type.
+// The instances that remain where the function stands, each of another type.
 std::vector<Instance*> Inference::remaining(Template& t) {
   std::vector<Instance*> remaining;
-  auto type = [&](const Instance& i) {
-    std::vector<Type> params;
-    for (const Var& p : i.function->params) params.push_back(p->type);
-    return unifier_.resolve(function_type(std::move(params), i.function->result_type, i.function->type_params));
-  };
   for (const auto& instance : t.instances) {
-    if (instance->same_as || !scopes_.is_live(instance->scope)) continue;
-    auto equal = std::ranges::find_if(remaining, [&](Instance* i) { return same_type(type(*i), type(*instance)); });
+    if (instance->same_as || !scopes_.is_live(instance->scope) || is_bound_at_use(*instance)) continue;
+    auto equal =
+        std::ranges::find_if(remaining, [&](Instance* i) { return same_type(type_of(*i), type_of(*instance)); });
     if (equal == remaining.end())
       remaining.push_back(instance.get());
     else
@@ -345,23 +367,36 @@ void Inference::replace_templates() {
   InstanceReplacements all;
   for (const auto& t : templates_) {
     if (!t->is_replaced) continue;
+    for (const auto& i : t->instances)
+      if (!i->same_as && scopes_.is_live(i->scope) && is_bound_at_use(*i)) bind_at_use(*i, all);
     if (const Var* v = std::get_if<Var>(&t->name)) {
       all.functions.emplace((*v)->id, remaining(*t));
       for (const auto& i : t->instances)
         all.variables.emplace(std::get<Var>(i->name)->id, std::get<Var>(in_place_of(*i).name));
     } else {
-      replace_global(*t, all.globals);
+      replace_global(*t, all);
     }
   }
-  if (all.functions.empty() && all.globals.empty()) return;
+  if (all.functions.empty() && all.globals.empty() && all.globals_at_use.empty()) return;
   for (auto& [name, function] : module_.functions) {
     replace(function.body, all);
     rename_globals(function.body, all.globals);
   }
 }
 
+// An instance of a global function becomes a local function.
+void Inference::bind_at_use(Instance& instance, InstanceReplacements& all) {
+  if (const GlobalRef* g = std::get_if<GlobalRef>(&instance.name)) {
+    all.globals_at_use.emplace(g->name, &instance);
+    instance.local = std::move(module_.functions.extract(g->name).mapped());
+    instance.function = &*instance.local;
+    instance.name = module_.fresh(std::get<GlobalRef>(instance.of->name).name, type_of(instance));
+  }
+  all.variables_at_use.emplace(std::get<Var>(instance.name)->id, &instance);
+}
+
 // The first instance gets the function's name.
-void Inference::replace_global(Template& t, std::map<std::string, std::string>& names) {
+void Inference::replace_global(Template& t, InstanceReplacements& all) {
   const std::string& name = std::get<GlobalRef>(t.name).name;
   module_.functions.erase(name);
   std::map<const Instance*, std::string> names_of_kept;
@@ -373,10 +408,11 @@ void Inference::replace_global(Template& t, std::map<std::string, std::string>& 
     names_of_kept.emplace(instance, own);
   }
   for (const auto& instance : t.instances) {
-    const std::string& from = std::get<GlobalRef>(instance->name).name;
-    module_.functions.erase(from);
+    const GlobalRef* from = std::get_if<GlobalRef>(&instance->name);
+    if (!from) continue;  // it is bound at its use
+    module_.functions.erase(from->name);
     if (auto kept = names_of_kept.find(&in_place_of(*instance)); kept != names_of_kept.end())
-      names.emplace(from, kept->second);
+      all.globals.emplace(from->name, kept->second);
   }
 }
 

@@ -201,6 +201,8 @@ void Inference::own_new_sizes(const Function& function, int first_symbol) {
 
 void Inference::infer_body(Function& function, const SourceLocation& location) {
   const std::set<std::string> fixed_symbols = fixed_symbols_;
+  const std::set<int> type_variables = type_variables_;
+  for (const TypeVariable& v : function.type_params) type_variables_.insert(v.id);
   for (const Var& p : function.params)
     for_each_symbol(unifier_.shallow(p->type), [&](const Symbol& s) {
       if (!value_symbols_.contains(s.name)) fixed_symbols_.insert(s.name);
@@ -213,6 +215,7 @@ void Inference::infer_body(Function& function, const SourceLocation& location) {
     function.result_type = refine(function.result_type, found);
   out_ = outer;
   fixed_symbols_ = fixed_symbols;
+  type_variables_ = type_variables;
   if (auto kinds = kinds_.find(&function); kinds != kinds_.end()) check_kinds(kinds->second, location);
 }
 
@@ -269,11 +272,9 @@ Type Inference::infer(Binding&, RequireSizes&) { return tuple_type({}); }
 
 // A call of %g after `let %g = @f` is a call of @f: each call has its own sizes, and a function value has not.
 Type Inference::infer(Binding& binding, Alias& op) {
-  const bool is_instance = !calling_.empty();  // of a function without types
   if (const Var* var = std::get_if<Var>(&op.value))
     if (auto global = globals_.find((*var)->id); global != globals_.end()) op.value = global->second;
-  if (const GlobalRef* global = std::get_if<GlobalRef>(&op.value); global && !is_instance)
-    globals_.emplace(binding.var->id, *global);
+  if (const GlobalRef* global = std::get_if<GlobalRef>(&op.value)) globals_.emplace(binding.var->id, *global);
   if (is_function(op.value)) functions_.insert(binding.var->id);
   return type_of(op.value, binding.location);
 }

@@ -5,17 +5,24 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "relay/call_type.h"
 #include "relay/constructors.h"
+#include "relay/general_values.h"
 #include "relay/instances.h"
 #include "relay/operator.h"
 #include "relay/unify.h"
 
 namespace dlcc::relay {
+
+bool is_incomplete(const Type&);  // whether it has holes or is not known at all
+
+// Whether the type has a free type variable that is not one of `visible`.
+bool escapes(const Type&, const std::set<int>& visible);
 
 // The name of a dimension that is a single symbol.
 std::optional<std::string> plain_symbol(const Dim&);
@@ -40,6 +47,7 @@ class Inference {
   void finish(Block&, const Function&);
   void finish(Pattern&, const Function&);
   void finish(VarNode&, const SourceLocation&);
+  void report_escape(const VarNode&, const Type&, const TypeVariable&, const SourceLocation&);
   Type infer_block(Block&);
   void infer_binding(Binding);
   void name_symbols_in(const Dim& found, const Dim& annotation, const std::function<bool(const std::string&)>& is_fresh,
@@ -143,13 +151,25 @@ class Inference {
   Instance* instantiate_function(Atom&, const SourceLocation&);
   void settle(Instance&);
   void infer_instance(Instance&);
+  Type type_of(const Instance&) const;
+  bool is_bound_at_use(const Instance&) const;
   int open_param(const Instance&) const;  // the hole that a parameter's whole type is; 0: there is none
   bool reuse(Instance&);
   void drop_unused();
   void infer_waiting_instances();
   std::vector<Instance*> remaining(Template&);
   void replace_templates();
-  void replace_global(Template&, std::map<std::string, std::string>& names);
+  void replace_global(Template&, InstanceReplacements&);
+  void bind_at_use(Instance&, InstanceReplacements&);
+
+  // ---- values of data that have a type for each use (infer_values.cpp)
+  std::optional<GeneralValue> open_value(const Binding&);
+  bool is_general(const Binding&, const Operation& text) const;
+  void copy_value(Atom&);
+  void project_value(Operation&) const;
+  void fill_holes_of_copies();
+  void drop_general_values();
+  void merge_copies();
 
   // ---- the queue of relations (infer_calls.cpp)
   // One attempt: the hole that blocks the relation, or 0 when it is decided.
@@ -196,20 +216,23 @@ class Inference {
   std::map<int, std::set<std::string>> result_symbols_;
   std::map<int, GlobalRef> globals_;  // the functions that variables name
   std::set<int> functions_;           // variables that name functions that are not generic, global or local
+  std::set<int> type_variables_;      // of the functions around the current operation
 
   std::map<std::string, Function> texts_;  // of global functions that may be templates, before inference
   std::map<const Function*, std::vector<std::pair<TypeVariable, Type>>> kinds_;  // holes of shapes and element types
   Scopes scopes_;
   int scope_ = 0;                   // of the body that is being inferred
-  std::set<int> shared_;            // repeatedly_used_functions of the functions so far
+  std::set<int> shared_;            // repeatedly_used_values of the functions so far
   std::set<std::string> complete_;  // global functions that depend on no function that is yet to be inferred
   std::vector<std::unique_ptr<Template>> templates_;  // callees before callers
   std::map<std::string, Template*> global_templates_;
-  std::map<int, Template*> local_templates_;  // by variable
-  std::map<int, int> copied_from_;            // variables of copies to those of the text
-  std::vector<Instance*> calling_;            // the instances of the operation that is being inferred
-  std::vector<SourceLocation> uses_;          // the uses that led to the instance that is being inferred
-  int64_t copied_operations_ = 0;             // in all instances
+  std::map<int, Template*> local_templates_;    // by variable
+  std::map<int, int> copied_from_;              // variables of copies to those of the text
+  std::map<int, GeneralValue> general_values_;  // by variable
+  std::map<int, int> copies_of_values_;         // variables of copies to those of the general values
+  std::vector<Instance*> calling_;              // the instances of the operation that is being inferred
+  std::vector<SourceLocation> uses_;            // the uses that led to the instance that is being inferred
+  int64_t copied_operations_ = 0;               // in all instances
 };
 
 }  // namespace dlcc::relay

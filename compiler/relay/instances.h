@@ -2,7 +2,8 @@
 // a copy with its own holes: the use of a function that `let` or `def` binds means the same as the function itself
 // (Damas and Milner, "Principal Type-Schemes for Functional Programs", POPL 1982: a let-bound variable has every type
 // that its value has). So the type relations of its operators are solved for the types of each use, and shapes and
-// element types are as polymorphic as types. In the end, equal instances are one function. Internal to Inference.
+// element types are as polymorphic as types. In the end, equal instances are one function, which stands where the
+// function stood. Internal to Inference.
 #pragma once
 
 #include <map>
@@ -21,7 +22,7 @@ struct Instance {
   Template* of;
   Atom name;              // GlobalRef or Var
   Function* function;     // in the module, or `local`
-  Boxed<Function> local;  // an instance of a local function, before replace()
+  Boxed<Function> local;  // an instance that a variable names, before replace()
   int use_scope, scope;   // of the use, and of the instance's body
   SourceLocation use;     // where it is used
   bool is_settled = false, is_inferred = false;
@@ -31,11 +32,12 @@ struct Instance {
 // A function that is inferred at each use.
 struct Template {
   Atom name;
-  Function text;             // before inference
-  int64_t operations;        // in the text, at least 1
-  int scope;                 // of the body that was inferred first, with no use in mind
-  bool declared;             // has variables of shapes or element types
-  bool is_replaced = false;  // by its instances
+  Function text;                 // before inference
+  int64_t operations;            // in the text, at least 1
+  int scope;                     // of the body that was inferred first, with no use in mind
+  bool declared;                 // has variables of shapes or element types
+  std::set<int> type_variables;  // of the functions around the definition
+  bool is_replaced = false;      // by its instances
   std::vector<std::unique_ptr<Instance>> instances = {};
 };
 
@@ -59,18 +61,23 @@ class Scopes {
 
 bool names_same(const Atom&, const Atom&);  // whether both are the same variable or global function
 
-// The variables of local functions that have several uses, or one in another function than their binding: only these
-// can be needed at several types.
-std::set<int> repeatedly_used_functions(const Function&);
+// The variables of local functions and other syntactic values that have several uses, or one in another function than
+// their binding, and the variables of which those are made: only these can be needed at several types. Also those of
+// values, not functions, that have other names or of which a field is taken.
+std::set<int> repeatedly_used_values(const Function&);
 
 // The instances by which functions that are inferred at each use are replaced.
 struct InstanceReplacements {
   std::map<std::string, std::string> globals;       // names of instances to those that they have at the end
   std::map<int, Var> variables;                     // variables of instances to those that remain
   std::map<int, std::vector<Instance*>> functions;  // variables of local functions to their instances
+  // Instances whose types have type variables that are not visible where the function is defined. Each is bound before
+  // the operation that uses it.
+  std::map<std::string, Instance*> globals_at_use;
+  std::map<int, Instance*> variables_at_use;
 };
 
-void replace(Block&, const InstanceReplacements&);
+void replace(Block&, InstanceReplacements&);
 
 // Replaces names of global functions.
 void rename_globals(Block&, const std::map<std::string, std::string>& names);

@@ -116,13 +116,14 @@ class Machine {
 
   void enter(const ClosureValue& closure, const Value& self, std::vector<Value> args, const SourceLocation& location,
              const std::vector<std::pair<Symbol, int64_t>>& sizes = {}) {
+    if (in_tail_position()) pop_cursor();
     const Function& f = *closure.function;
     const FunctionSlots& slots = slots_.at(&f);
-    Activation next{&slots, std::vector<Value>(slots.slot.size()), closure.sizes, nullptr};
+    Activation next{&slots, std::exchange(spare_, {}), closure.sizes, nullptr};
+    next.values.resize(slots.slot.size());
     if (slots.has_symbols) next.sizes = next.own_sizes = std::make_shared<ActivationSizes>(closure.sizes);
     for (size_t k = 0; k < slots.captured.size(); ++k)
       next.values[slots.slot.at(slots.captured[k])] = slots.captured[k] == slots.self ? self : closure.captured[k];
-    if (in_tail_position()) pop_cursor();
     if (activations_.size() >= deepest_recursion)
       fail(DiagnosticId::too_large, location,
            fmt::format("recursion deeper than {} calls cannot be evaluated", deepest_recursion));
@@ -134,7 +135,11 @@ class Machine {
   }
 
   void pop_cursor() {
-    if (cursors_.back().begins_activation) activations_.pop_back();
+    if (cursors_.back().begins_activation) {
+      spare_ = std::move(activations_.back().values);  // a loop needs no new memory for each iteration
+      spare_.clear();
+      activations_.pop_back();
+    }
     cursors_.pop_back();
   }
 
@@ -258,16 +263,20 @@ class Machine {
   void apply(const Binding& b, const Call& call, const Operator& op) {
     if (auto missing = missing_definition(b.op))
       fail(DiagnosticId::unsupported_operator, b.location, missing->message, missing->help);
-    std::vector<Constant> operands =
-        op.variadic ? tensors(std::get<TupleValue>(atom(call.args.at(0))->v).fields) : tensors(call.args);
+    operands_.clear();
+    if (op.variadic)
+      add_tensors(std::get<TupleValue>(atom(call.args.at(0))->v).fields, operands_);
+    else
+      add_tensors(call.args, operands_);
     const ActivationSizes* sizes = activations_.back().sizes.get();
-    const auto& definition = definitions_.of(op, call, b.var->type, operands, sizes ? &sizes->sizes : nullptr);
-    run(definition, operands);
+    const auto& definition = definitions_.of(op, call, b.var->type, operands_, sizes ? &sizes->sizes : nullptr);
+    run(definition, operands_);
   }
 
   void evaluate(const Binding& b, const CallTensor& call) {
     const tensor::CompiledKernel& definition = definitions_.of(call);
-    std::vector<Constant> list = tensors(call.args);
+    std::vector<Constant> list;
+    add_tensors(call.args, list);
     const tensor::TensorFunction& f = module_.tensor_functions.at(call.function);
     if (const std::vector<Symbol> symbols = tensor::symbols_of(f); !symbols.empty()) {
       const std::map<std::string, int64_t> sizes = sizes_of(f, symbols, list, call.function, b.location);
@@ -313,22 +322,16 @@ class Machine {
   }
 
   // Allocates no Value for a literal.
-  std::vector<Constant> tensors(const std::vector<Atom>& atoms) {
-    std::vector<Constant> list;
-    list.reserve(atoms.size() + 1);
+  void add_tensors(const std::vector<Atom>& atoms, std::vector<Constant>& list) {
     for (const Atom& a : atoms) {
       const Constant* literal = std::get_if<Constant>(&a);
       const Var* var = std::get_if<Var>(&a);
       list.push_back(literal ? *literal : tensor(var ? slot_of(*var) : atom(a)));
     }
-    return list;
   }
 
-  std::vector<Constant> tensors(const std::vector<Value>& values) {
-    std::vector<Constant> list;
-    list.reserve(values.size());
+  void add_tensors(const std::vector<Value>& values, std::vector<Constant>& list) {
     for (const Value& v : values) list.push_back(tensor(v));
-    return list;
   }
 
   void evaluate(const Binding&, const MakeTuple& op) { done(make_value(TupleValue{atoms(op.fields)})); }
@@ -433,6 +436,8 @@ class Machine {
   std::unordered_map<const Call*, std::vector<std::pair<Symbol, Dim>>> solved_sizes_;
   References references_;
   std::vector<Activation> activations_;
+  std::vector<Constant> operands_;  // of the current operation
+  std::vector<Value> spare_;        // empty, with the memory of an activation that has ended
   std::vector<Cursor> cursors_;
   Value result_;  // of @main; null before its end
 };

@@ -55,6 +55,8 @@ struct Operator {
 
   bool has_definition() const { return static_cast<bool>(compute); }
   std::string short_name() const { return name.substr(name.rfind('.') + 1); }  // "conv2d" of nn.conv2d
+  // The first of the operands from which `sizes` are computed.
+  size_t first_size_operand() const { return values.empty() ? 0 : arguments.size(); }
   bool accepts(size_t operands) const {
     return operands == arguments.size() || operands == arguments.size() + values.size();
   }
@@ -74,8 +76,8 @@ struct Operator {
   std::function<tensor::TensorFunction(const Attrs&, const Operands&, const Type& result)> compute_as;
   // Sizes that must be at least 1 in every run; null if there are none. `type` succeeded for the operands.
   std::function<std::vector<Dim>(const Attrs&, const Operands&)> positive_sizes;
-  // Defines the sizes of `axes` of the result as a vector of int64, computed from the operands after the arguments.
-  // Null: see OperatorSpec::sizes.
+  // Defines the sizes of `axes` of the result as a vector of int64, computed from the operands from
+  // first_size_operand() on. Null: see OperatorSpec::sizes.
   std::function<tensor::TensorFunction(const Attrs&, const Operands&, const std::vector<size_t>& axes)> sizes;
   bool sizes_suffice, dequantizes;                                               // see OperatorSpec
   std::function<std::vector<Dim>(const Attrs&, const Operands&)> largest_sizes;  // null: nothing bounds the sizes

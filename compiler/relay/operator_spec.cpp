@@ -48,7 +48,7 @@ class Functions {
   }
 
   tensor::TensorFunction define_sizes(const Attrs& attrs, const Operands& in, const std::vector<size_t>& axes) const {
-    const size_t first = spec_.op.arguments.size();
+    const size_t first = spec_.op.first_size_operand();
     tensor::Definition d(spec_.op.short_name() + "_sizes");
     std::vector<Tensor> values;
     for (size_t k = first; k < in.size(); ++k)

@@ -122,6 +122,39 @@ bool any_leaf(const Type& type, const std::function<bool(const Type&)>& predicat
   return any;
 }
 
+std::vector<Type> parts_of(const Type& type) {
+  return std::visit(
+      overloaded{[](const OpenTensorType& t) {
+                   return std::vector{t.shape, t.element};
+                 },
+                 [](const TupleType& t) { return t.fields; },
+                 [](const FunctionType& t) {
+                   std::vector<Type> parts = t.params;
+                   parts.push_back(t.result);
+                   return parts;
+                 },
+                 [](const DataType& t) { return t.args; }, [](const RefType& t) { return std::vector{t.value}; },
+                 [](const auto&) { return std::vector<Type>(); }},
+      type->v);
+}
+
+static void visit_free(const Type& type, std::vector<TypeVariable>& bound,
+                       const std::function<void(const TypeVariable&)>& visit) {
+  if (!type) return;
+  const VariableType* v = as<VariableType>(type);
+  if (v && std::ranges::find(bound, v->variable) == bound.end()) visit(v->variable);
+  const size_t outer = bound.size();
+  if (const FunctionType* f = as<FunctionType>(type))
+    bound.insert(bound.end(), f->type_params.begin(), f->type_params.end());
+  for (const Type& part : parts_of(type)) visit_free(part, bound, visit);
+  bound.resize(outer);
+}
+
+void for_each_free_variable(const Type& type, const std::function<void(const TypeVariable&)>& visit) {
+  std::vector<TypeVariable> bound;
+  visit_free(type, bound, visit);
+}
+
 void for_each_symbol(const Type& type, const std::function<void(const Symbol&)>& visit) {
   map_leaves(type, [&](const Type& t) {
     if (const TensorType* tensor = as<TensorType>(t))

@@ -117,6 +117,12 @@ Type map_leaves(const Type&, const std::function<Type(const Type&)>& leaf);
 // Whether the predicate holds for a leaf of the type, as map_leaves visits them.
 bool any_leaf(const Type&, const std::function<bool(const Type&)>& predicate);
 
+// The types of which a type is directly made.
+std::vector<Type> parts_of(const Type&);
+
+// Calls `visit` for every type variable in the type that no generic function in it binds.
+void for_each_free_variable(const Type&, const std::function<void(const TypeVariable&)>& visit);
+
 // Calls `visit` for every dimension symbol in the type, in order of appearance.
 void for_each_symbol(const Type&, const std::function<void(const Symbol&)>& visit);
 bool has_symbols(const Type&);

@@ -68,49 +68,23 @@ void move_elements(DType type, const BufferNode& b, const std::byte* from, std::
   });
 }
 
-// The memory of a kernel's parameters and locals.
+// Memory of unspecified contents is filled with a pattern that is not a plausible value of any type (8e37 as float32),
+// so that tests detect reads of it.
+std::vector<std::byte> fresh_bytes(DType type, int64_t count) {
+  return std::vector<std::byte>(storage_bytes(type, count), std::byte{0x7E});
+}
+
+// The memory of a kernel's locals, and of arguments and results that are not stored as constants are.
 class Memories {
  public:
-  // Memory of unspecified contents is filled with a pattern that is not a plausible value of any type (8e37 as
-  // float32), so that tests detect reads of it.
   Memory fresh(DType type, int64_t count) {
-    owned_.emplace_back(storage_bytes(type, count), std::byte{0x7E});
+    owned_.push_back(fresh_bytes(type, count));
     return {owned_.back().data(), count};
-  }
-
-  Memory argument(const BufferNode& b, DType type, const Constant& c) {
-    int64_t count = storage_count(b);
-    DLCC_CHECK(c.dtype() == b.type || c.dtype() == type, "argument {} has type {} instead of {}", b.name,
-               name(c.dtype()), name(b.type));
-    int64_t dense = element_count(static_shape(b.shape));
-    DLCC_CHECK(c.count() == dense, "argument {} has {} elements instead of {}", b.name, c.count(), dense);
-    auto bytes = const_cast<std::byte*>(c.bytes().data());  // never written: access is `read`
-    if (c.dtype() != type) {
-      Memory m = fresh(type, dense);
-      convert_all(c.dtype(), bytes, type, m.data, dense);
-      bytes = m.data;
-    }
-    if (b.strides.empty()) return {bytes, count};
-    Memory spread = fresh(type, count);
-    move_elements(type, b, bytes, spread.data, false);
-    return spread;
   }
 
  private:
   std::vector<std::vector<std::byte>> owned_;
 };
-
-Constant result_of(const BufferNode& b, DType type, const Memory& m) {
-  std::vector<int64_t> shape = static_shape(b.shape);
-  int64_t dense = element_count(shape);
-  std::vector<std::byte> bytes(storage_bytes(type, dense));
-  if (b.strides.empty()) {
-    if (!bytes.empty()) std::memcpy(bytes.data(), m.data, bytes.size());
-  } else {
-    move_elements(type, b, m.data, bytes.data(), true);
-  }
-  return Constant(type, std::move(shape), std::move(bytes));
-}
 
 }  // namespace
 
@@ -135,7 +109,7 @@ CompiledKernel::CompiledKernel(const Kernel& kernel, Precision precision)
     : kernel_(kernel), precision_(precision), cache_(std::make_shared<Cache>()) {
   for (const Var& v : kernel.scalars)
     if (is_symbol_var(v)) symbols_.push_back(v);
-  if (symbols_.empty()) compiled_for({});
+  if (symbols_.empty()) only_ = &compiled_for({});
 }
 
 CompiledKernel::CompiledKernel(const TensorFunction& f, Precision precision)
@@ -147,7 +121,17 @@ CompiledKernel::Static CompiledKernel::compile(Kernel kernel) const {
     kernel.body = expand_math(kernel.body);
     verify_after("expand_math", kernel);
   }
-  return {kernel.params, std::make_shared<bytecode::Program>(bytecode::compile(kernel, precision_))};
+  Static compiled{{}, 0, 0, std::make_shared<bytecode::Program>(bytecode::compile(kernel, precision_))};
+  for (const Parameter& p : kernel.params) {
+    const BufferNode& b = *p.buffer;
+    std::vector<int64_t> shape = static_shape(b.shape);
+    const int64_t elements = element_count(shape);
+    compiled.arguments += p.access == Access::read;
+    compiled.results += p.access == Access::write;
+    compiled.params.push_back(
+        {p.buffer, p.access, bytecode::storage_type(b.type, precision_), std::move(shape), elements, storage_count(b)});
+  }
+  return compiled;
 }
 
 const CompiledKernel::Static& CompiledKernel::compiled_for(const std::vector<int64_t>& sizes) const {
@@ -160,32 +144,61 @@ const CompiledKernel::Static& CompiledKernel::compiled_for(const std::vector<int
   return cache_->by_sizes.emplace(sizes, std::move(compiled)).first->second;
 }
 
+// The memory of an argument: its own if it has the stored type and no strides.
+static Memory memory_of(const Constant& c, const BufferNode& b, DType type, int64_t elements, int64_t stored,
+                        Memories& memories) {
+  DLCC_CHECK(c.dtype() == b.type || c.dtype() == type, "argument {} has type {} instead of {}", b.name, name(c.dtype()),
+             name(b.type));
+  DLCC_CHECK(c.count() == elements, "argument {} has {} elements instead of {}", b.name, c.count(), elements);
+  auto bytes = const_cast<std::byte*>(c.bytes().data());  // never written: access is `read`
+  if (c.dtype() != type) {
+    Memory m = memories.fresh(type, elements);
+    convert_all(c.dtype(), bytes, type, m.data, elements);
+    bytes = m.data;
+  }
+  if (b.strides.empty()) return {bytes, stored};
+  Memory spread = memories.fresh(type, stored);
+  move_elements(type, b, bytes, spread.data, false);
+  return spread;
+}
+
 EvaluationResult CompiledKernel::run(std::span<const Constant> args) const {
   DLCC_CHECK(args.size() >= symbols_.size(), "{}: {} arguments are too few", kernel_.name, args.size());
   std::vector<int64_t> sizes;
   for (const Constant& c : args.last(symbols_.size())) sizes.push_back(c.integer_at(0));
   args = args.first(args.size() - symbols_.size());
-  const auto& [params, program] = compiled_for(sizes);
+  const Static& compiled = only_ ? *only_ : compiled_for(sizes);
+  DLCC_CHECK(args.size() == compiled.arguments, "{}: {} arguments instead of {}", kernel_.name, args.size(),
+             compiled.arguments);
   Memories memories;
   std::vector<Memory> list;
+  list.reserve(compiled.params.size() + compiled.program->locals.size());
+  EvaluationResult result;
+  result.results.reserve(compiled.results);
   size_t next = 0;
-  for (const Parameter& p : params) {
-    DType type = bytecode::storage_type(p.buffer->type, precision_);
+  for (const Place& p : compiled.params) {
+    const bool is_result = p.access == Access::write;
     if (p.access == Access::read) {
-      DLCC_CHECK(next < args.size(), "{}: {} arguments are too few", kernel_.name, args.size());
-      list.push_back(memories.argument(*p.buffer, type, args[next++]));
+      list.push_back(memory_of(args[next++], *p.buffer, p.type, p.elements, p.stored, memories));
+    } else if (is_result && p.buffer->strides.empty()) {  // the kernel writes to the memory of the result
+      const Constant& c = result.results.emplace_back(p.type, p.shape, fresh_bytes(p.type, p.stored));
+      list.push_back({const_cast<std::byte*>(c.bytes().data()), p.stored});
     } else {
-      list.push_back(memories.fresh(type, storage_count(*p.buffer)));
+      if (is_result) result.results.emplace_back();
+      list.push_back(memories.fresh(p.type, p.stored));
     }
   }
-  DLCC_CHECK(next == args.size(), "{}: {} arguments are too many", kernel_.name, args.size());
-  for (const auto& local : program->locals) list.push_back(memories.fresh(local.type, local.count));
-  EvaluationResult result;
-  result.status = bytecode::run(*program, list);
-  for (size_t k = 0; k < params.size(); ++k) {
-    const Parameter& p = params[k];
-    if (p.access == Access::write)
-      result.results.push_back(result_of(*p.buffer, bytecode::storage_type(p.buffer->type, precision_), list[k]));
+  for (const auto& local : compiled.program->locals) list.push_back(memories.fresh(local.type, local.count));
+  result.status = bytecode::run(*compiled.program, list);
+  next = 0;
+  for (size_t k = 0; k < compiled.params.size(); ++k) {
+    const Place& p = compiled.params[k];
+    if (p.access != Access::write) continue;
+    Constant& c = result.results[next++];
+    if (p.buffer->strides.empty()) continue;
+    std::vector<std::byte> dense(storage_bytes(p.type, p.elements));
+    move_elements(p.type, *p.buffer, list[k].data, dense.data(), true);
+    c = Constant(p.type, p.shape, std::move(dense));
   }
   return result;
 }

@@ -39,9 +39,18 @@ class CompiledKernel {
   EvaluationResult run(std::span<const Constant> args) const;
 
  private:
-  // The bytecode for one set of sizes. Its parameters are static; scalar parameters are among them, in memory.
+  // A parameter in memory.
+  struct Place {
+    Buffer buffer;
+    Access access;
+    DType type;  // of the elements in memory
+    std::vector<int64_t> shape;
+    int64_t elements, stored;  // their number without and with the gaps between strides
+  };
+  // The bytecode for one set of sizes. Its parameters are static; scalar parameters are among them.
   struct Static {
-    std::vector<Parameter> params;
+    std::vector<Place> params;
+    size_t arguments, results;  // the numbers of parameters that are read and written
     std::shared_ptr<const bytecode::Program> program;
   };
   struct Cache;
@@ -53,6 +62,7 @@ class CompiledKernel {
   Precision precision_;
   std::vector<Var> symbols_;  // the last scalar parameters
   std::shared_ptr<Cache> cache_;
+  const Static* only_ = nullptr;  // of a kernel without symbols; in the cache
 };
 
 // An expression without loads, compiled once.

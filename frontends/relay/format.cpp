@@ -208,8 +208,9 @@ std::optional<std::string> format_relay(std::string_view text, const std::string
   if (text.starts_with(byte_order_mark)) text.remove_prefix(byte_order_mark.size());
   if (!relay_text::parse(text, {.file = file, .outside_constant = {}}, diagnostics)) return std::nullopt;
   if (relay_text::has_old_header(text)) {
-    diagnostics.error(DiagnosticId::unsupported_construct, {.file = file}, "the layout of format 0.0.4 is not defined",
-                      {}, "'dlcc opt --passes=' prints the program in format 0.0.5");
+    diagnostics.error(DiagnosticId::unsupported_construct, {.file = file},
+                      "only texts of format 0.0.5 are laid out, and this one has format 0.0.4", {},
+                      "'dlcc opt --passes=' prints the program in format 0.0.5");
     return std::nullopt;
   }
   const size_t metadata = relay_text::find_metadata(text);

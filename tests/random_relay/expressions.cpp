@@ -73,9 +73,26 @@ std::string Generator::made(const Ty& t, int depth) {
   }
   const DataType& data = *data_type(t);
   const DataType::Constructor& c = depth > 0 ? one_of(data.constructors) : data.constructors.front();
+  if (c.fields.empty() && !t.args.empty() && chance(30)) return polymorphic(c.name);
   std::string text;
   for (const Ty& field : fields_of(data, c, t)) text += (text.empty() ? "(" : ", ") + expr(field, depth - 1);
   return c.name + text + (text.empty() ? "" : ")");
+}
+
+// A variable whose value is a constructor without fields. Its uses may be of different types.
+std::string Generator::polymorphic(const std::string& constructor) {
+  std::vector<std::string> names;
+  for (const Polymorphic& p : polymorphic_)
+    if (p.constructor == constructor) names.push_back(p.name);
+  if (!names.empty() && chance(80)) return one_of(names);
+  const std::string name = fresh("%e"), pair = fresh("%p");
+  statements_->push_back("let " + name + " = " + constructor);
+  polymorphic_.push_back({constructor, name});
+  if (chance(70)) return name;
+  statements_->push_back("let " + pair + " = (" + name + ", " + constructor + ")");
+  polymorphic_.push_back({constructor, pair + ".0"});
+  polymorphic_.push_back({constructor, pair + ".1"});
+  return pair + ".1";
 }
 
 std::string Generator::number(int depth) {

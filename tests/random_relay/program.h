@@ -49,6 +49,9 @@ class Generator {
     std::string name;
     Ty type;
   };
+  struct Polymorphic {  // an expression that has a type for each use
+    std::string constructor, name;
+  };
   class Scope;
 
   // ---- definitions
@@ -61,6 +64,7 @@ class Generator {
   std::string expr(const Ty&, int depth);
   std::string smallest(const Ty&);
   std::string made(const Ty&, int depth);
+  std::string polymorphic(const std::string& constructor);
   std::string number(int depth);
   std::string truth(int depth);
   std::string tensor(const Ty&, int depth);
@@ -100,6 +104,7 @@ class Generator {
   std::map<std::string, DataType> types_;
   std::vector<Signature> signatures_;  // of the functions so far, those of the prelude and local ones among them
   std::vector<Variable> variables_;
+  std::vector<Polymorphic> polymorphic_;
   std::vector<std::string> type_variables_;
   std::vector<std::string>* statements_ = nullptr;
 };

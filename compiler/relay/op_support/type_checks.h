@@ -55,6 +55,7 @@ Failure check_positive(const char* attribute, const std::vector<int64_t>& values
 // Layouts of data with 1, 2 or 3 spatial axes.
 inline constexpr const char* channels_first[] = {"NCW", "NCHW", "NCDHW"};
 inline constexpr const char* channels_last[] = {"NWC", "NHWC", "NDHWC"};
+inline constexpr const char* channels_first_kernels[] = {"OIW", "OIHW", "OIDHW"};
 Failure check_layout(const char* attribute, const std::string& found, const std::string& expected);
 Failure check_pad_mode(const std::string& mode);
 

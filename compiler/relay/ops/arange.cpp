@@ -87,31 +87,39 @@ Expr count_of_integers(const Expr& start, const Expr& stop, const Expr& step) {
   return select(low < high, floor_div(last, each) + one, one - one);
 }
 
+// The number of elements as int64; -1 if there is none: for step 0, a NaN, and more elements than a tensor may have.
+Expr count_of(const Expr& start, const Expr& stop, const Expr& step) {
+  const Expr none = tensor::literal(dtype::i64, int64_t{-1});
+  if (is_integer(start.type()) && is_integer(stop.type()) && is_integer(step.type())) {
+    const bool is_wide =
+        std::ranges::all_of(std::vector{start, stop, step}, [](const Expr& x) { return x.type() == dtype::u64; });
+    const DType type = is_wide ? dtype::u64 : dtype::i64;
+    const Expr count = count_of_integers(cast(type, start), cast(type, stop), cast(type, step));
+    const Expr most = tensor::literal(dtype::u64, tensor::max_elements);
+    return select(logical_or(equal(step, number(step.type(), 0)), most < count), none, cast(dtype::i64, count));
+  }
+  auto wide = [](const Expr& x) { return cast(dtype::f64, x); };
+  const Expr count = ceil((wide(stop) - wide(start)) / wide(step)), zero = number(dtype::f64, 0);
+  const Expr most = number(dtype::f64, static_cast<double>(tensor::max_elements));
+  const Expr valid = logical_and(not_equal(wide(step), zero), count <= most);  // not for a NaN
+  return select(valid, cast(dtype::i64, max(count, zero)), none);
+}
+
 TensorFunction define_arange(const ArangeAttrs& a, const Operands& in, const Shape& result) {
   Definition d("arange");
   const Tensor start = d.input("start", in[0].dtype, {}), stop = d.input("stop", in[1].dtype, {}),
                step = d.input("step", in[2].dtype, {});
-  const bool integers = std::ranges::all_of(in, [](const Operand& x) { return is_integer(x.dtype); });
-  const bool is_wide = std::ranges::all_of(in, [](const Operand& x) { return x.dtype == dtype::u64; });
-  d.require_next(
-      [&](Index) {
-        auto as = [](DType type, const Tensor& t) { return cast(type, scalar(t)); };
-        if (integers) {
-          const DType type = is_wide ? dtype::u64 : dtype::i64;
-          const Expr count = count_of_integers(as(type, start), as(type, stop), as(type, step));
-          return logical_and(not_equal(as(type, step), cast(type, Expr(0))),
-                             equal(count, cast(dtype::u64, Expr(result[0]))));
-        }
-        const Expr distance = as(dtype::f64, stop) - as(dtype::f64, start);
-        const Expr count = max(ceil(distance / as(dtype::f64, step)), number(dtype::f64, 0));
-        return equal(count, cast(dtype::f64, Expr(result[0])));
-      },
-      tensor::Status::shape_mismatch);
+  d.require_next([&](Index) { return equal(count_of(scalar(start), scalar(stop), scalar(step)), Expr(result[0])); },
+                 tensor::Status::shape_mismatch);
   const bool integral = is_integer(in[0].dtype) && is_integer(in[2].dtype) && is_integer(a.dtype);
   const DType type = integral ? dtype::i64 : dtype::f64;
   d.result("result", a.dtype, result,
            [&](Index i) { return cast(type, scalar(start)) + cast(type, i[0]) * cast(type, scalar(step)); });
   return d.finish();
+}
+
+std::vector<Expr> sizes_of_arange(const ArangeAttrs&, const Operands&, const std::vector<Tensor>& operands) {
+  return {count_of(scalar(operands[0]), scalar(operands[1]), scalar(operands[2]))};
 }
 
 }  // namespace
@@ -128,6 +136,7 @@ void arange(OperatorTable& table) {
       .arguments = {"start", "stop", "step"},
       .type = type_of_arange,
       .compute_as = define_arange,
+      .sizes = sizes_of_arange,
       .sample_shapes = {{}},
       .sample_attrs = {{"start", 0}, {"stop", 3}, {"step", 1}},
   });

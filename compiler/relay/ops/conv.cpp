@@ -1,13 +1,13 @@
 // nn.conv1d, nn.conv2d, nn.conv3d: the sum over channels and taps of data times weights, as one stage. Padding is a
-// predicated read of zero.
+// predicated read of zero. The functions below are about the order NCHW and OIHW of the axes; a layout that stores them
+// in another order only changes how a tensor is read or written.
 #include "relay/attr_structs.h"
+#include "relay/op_support/axis_order.h"
 #include "relay/op_support/windows.h"
 
 namespace dlcc::relay::ops {
 
 namespace {
-
-constexpr const char* kernel_layouts[] = {"OIW", "OIHW", "OIDHW"};
 
 ConvAttrs conv_defaults(int rank) {
   ConvAttrs a;
@@ -15,18 +15,31 @@ ConvAttrs conv_defaults(int rank) {
   a.dilation.assign(rank, 1);
   a.padding.assign(rank == 1 ? 2 : rank, 0);
   a.data_layout = channels_first[rank - 1];
-  a.kernel_layout = kernel_layouts[rank - 1];
+  a.kernel_layout = channels_first_kernels[rank - 1];
   return a;
 }
 
 DType result_type(const ConvAttrs& a, const Operands& in) { return a.out_dtype.value_or(in[0].dtype); }
 
-Failure check_attributes(const ConvAttrs& a, int rank, const Shape& weight) {
-  if (auto e = first_of({check_layout("data_layout", a.data_layout, channels_first[rank - 1]),
-                         check_layout("kernel_layout", a.kernel_layout, kernel_layouts[rank - 1]),
-                         check_layout("out_layout", a.out_layout.empty() ? a.data_layout : a.out_layout, a.data_layout),
-                         check_positive("groups", {a.groups})}))
-    return e;
+const std::string& result_layout(const ConvAttrs& a) { return a.out_layout.empty() ? a.data_layout : a.out_layout; }
+
+Failure check_layouts(const ConvAttrs& a, int rank) {
+  return first_of({check_axis_order("data_layout", a.data_layout, channels_first[rank - 1]),
+                   check_axis_order("kernel_layout", a.kernel_layout, channels_first_kernels[rank - 1]),
+                   check_axis_order("out_layout", result_layout(a), channels_first[rank - 1])});
+}
+
+// For layouts that check_layouts accepts.
+struct Orders {
+  Orders(const ConvAttrs& a, int rank)
+      : data(a.data_layout, channels_first[rank - 1]),
+        weight(a.kernel_layout, channels_first_kernels[rank - 1]),
+        result(result_layout(a), channels_first[rank - 1]) {}
+  AxisOrder data, weight, result;
+};
+
+Failure check_attributes(const ConvAttrs& a, const Shape& weight) {
+  if (auto e = check_positive("groups", {a.groups})) return e;
   if (a.channels && !(weight[0] == Dim(*a.channels)))
     return shape_error(
         fmt::format("channels is {}, but the weight has {} output channels", *a.channels, weight[0].str()));
@@ -42,9 +55,9 @@ Failure check_attributes(const ConvAttrs& a, int rank, const Shape& weight) {
 
 std::string remedy_for_channels(const ConvAttrs& a, const Shape& data, const Shape& weight) {
   const Dim expected = weight[1] * Dim(a.groups);
-  if (data.back() == expected)
-    return fmt::format("the channels are axis 1; those of the data seem to be the last axis: transpose it to {}",
-                       a.data_layout);
+  if (data.back() == expected && a.data_layout == channels_first[weight.size() - 3])
+    return fmt::format("the channels are axis 1; those of the data seem to be the last axis: data_layout=\"{}\"",
+                       channels_last[weight.size() - 3]);
   const size_t rank = weight.size() - 2;
   const bool square = std::all_of(weight.begin(), weight.end() - 2, [&](const Dim& d) { return d == weight[0]; });
   if (rank > 1 && square && weight[rank] * Dim(a.groups) == data[1])
@@ -70,47 +83,64 @@ Checked<std::vector<Window>> windows_of(const ConvAttrs& a, const Shape& weight)
   return make_windows(static_shape(Shape(weight.begin() + 2, weight.end())), a.strides, a.dilation, a.padding);
 }
 
-TypeResult type_of_conv(const ConvAttrs& a, const Operands& in, int rank) {
-  const Shape &data = in[0].shape, &weight = in[1].shape;
-  if (auto e = first_of({check_type(in[0], "data", types::number),
-                         check_factors(in[0], "data", in[1], "weight", a.out_dtype),
-                         check_rank(in[0], "data", rank + 2), check_rank(in[1], "weight", rank + 2)}))
-    return *e;
-  if (auto e = check_attributes(a, rank, weight)) return *e;
+// The shape of the result; of the batch, the channels and then the spatial axes.
+Checked<Shape> convolved_shape(const ConvAttrs& a, const Shape& data, const Shape& weight) {
+  if (auto e = check_attributes(a, weight)) return *e;
   if (auto e = check_channels(a, data, weight)) return *e;
-  if (auto e = check_type({{}, result_type(a, in)}, "out_dtype", types::number)) return *e;
   auto windows = windows_of(a, weight);
   if (auto* e = std::get_if<TypeError>(&windows)) return *e;
   Shape shape = {data[0], weight[0]};
-  for (int k = 0; k < rank; ++k) {
-    auto count = window_count(data[k + 2], std::get<0>(windows)[k], false, k);
+  for (size_t k = 2; k < data.size(); ++k) {
+    auto count = window_count(data[k], std::get<0>(windows)[k - 2], false, static_cast<int>(k) - 2);
     if (auto* e = std::get_if<TypeError>(&count)) return *e;
     shape.push_back(std::get<Dim>(count));
   }
-  return tensor_result(shape, result_type(a, in));
+  return shape;
+}
+
+TypeResult type_of_conv(const ConvAttrs& a, const Operands& in, int rank) {
+  if (auto e = first_of({check_type(in[0], "data", types::number),
+                         check_factors(in[0], "data", in[1], "weight", a.out_dtype),
+                         check_rank(in[0], "data", rank + 2), check_rank(in[1], "weight", rank + 2),
+                         check_layouts(a, rank), check_type({{}, result_type(a, in)}, "out_dtype", types::number)}))
+    return *e;
+  const Orders orders(a, rank);
+  const auto shape = convolved_shape(a, orders.data.to_own(in[0].shape), orders.weight.to_own(in[1].shape));
+  if (auto* e = std::get_if<TypeError>(&shape)) return *e;
+  return tensor_result(orders.result.from_own(std::get<Shape>(shape)), result_type(a, in));
+}
+
+// The numbers of windows along the spatial axes.
+Shape window_counts(const ConvAttrs& a, const Operands& in, int rank) {
+  const Shape shape = Orders(a, rank).result.to_own(shape_in(type_of_conv(a, in, rank)));
+  return {shape.begin() + 2, shape.end()};
 }
 
 TensorFunction define_conv(const ConvAttrs& a, const Operands& in, int rank, const std::string& name) {
   Definition d(name);
-  Tensor x = d.input("data", in[0].dtype, in[0].shape), w = d.input("weight", in[1].dtype, in[1].shape);
-  DType out = result_type(a, in), inner = tensor::compute_type(out);
-  Shape shape = shape_in(type_of_conv(a, in, rank));
-  std::vector<Window> windows = std::get<0>(windows_of(a, w.shape()));
+  const Tensor x = d.input("data", in[0].dtype, in[0].shape), w = d.input("weight", in[1].dtype, in[1].shape);
+  const Orders orders(a, rank);
+  const Shape data = orders.data.to_own(x.shape()), weight = orders.weight.to_own(w.shape()),
+              stored = shape_in(type_of_conv(a, in, rank)), shape = orders.result.to_own(stored);
+  const DType out = result_type(a, in), inner = tensor::compute_type(out);
+  const std::vector<Window> windows = std::get<0>(windows_of(a, weight));
   bool inside = true;
-  for (int k = 0; k < rank; ++k) inside = inside && always_inside(x.extent(k + 2), shape[k + 2], windows[k], false);
+  for (int k = 0; k < rank; ++k) inside = inside && always_inside(data[k + 2], shape[k + 2], windows[k], false);
 
   auto channel = [&](Expr o, Expr r) {  // input channel r of the group of output channel o
     if (a.groups == 1) return r;
-    Expr group = floor_div(o, Expr(floor_div(w.extent(0), Dim(a.groups))));
-    return w.extent(1) == Dim(1) ? group : group * Expr(w.extent(1)) + r;
+    Expr group = floor_div(o, Expr(floor_div(weight[0], Dim(a.groups))));
+    return weight[1] == Dim(1) ? group : group * Expr(weight[1]) + r;
   };
-  Shape reduced(w.shape().begin() + 1, w.shape().end());
-  d.reduce_result("result", out, shape, tensor::sum_of(inner), reduced, [&](Index i, Index r) {
+  const Shape reduced(weight.begin() + 1, weight.end());
+  d.reduce_result("result", out, stored, tensor::sum_of(inner), reduced, [&](Index index, Index r) {
+    const std::vector<Expr> i = orders.result.to_own(index);
     std::vector<Expr> at = {i[0], channel(i[1], r[0])}, tap = {i[1]};
     for (int k = 0; k < rank; ++k) at.push_back(windows[k].position(i[k + 2], r[k + 1]));
     tap.insert(tap.end(), r.begin(), r.end());
+    at = orders.data.from_own(at);
     Expr value = inside ? x(at) : x.at_or(at, number(tensor::compute_type(x.type()), 0));
-    return cast(inner, value) * cast(inner, w(tap));
+    return cast(inner, value) * cast(inner, w(orders.weight.from_own(tap)));
   });
   return d.finish();
 }
@@ -136,11 +166,7 @@ void add_conv(OperatorTable& table, int rank) {
       .arguments = {"data", "weight"},
       .type = [rank](const A& a, const Operands& in) { return type_of_conv(a, in, rank); },
       .compute = [rank, name](const A& a, const Operands& in) { return define_conv(a, in, rank, name); },
-      .positive_sizes =
-          [rank](const A& a, const Operands& in) {
-            const TypeResult type = type_of_conv(a, in, rank);
-            return Shape(shape_in(type).begin() + 2, shape_in(type).end());
-          },
+      .positive_sizes = [rank](const A& a, const Operands& in) { return window_counts(a, in, rank); },
   });
 }
 

@@ -1,4 +1,5 @@
 // nn.global_max_pool2d and nn.global_avg_pool2d: one value per channel.
+#include "relay/op_support/axis_order.h"
 #include "relay/op_support/reductions.h"
 #include "relay/op_support/type_checks.h"
 
@@ -10,36 +11,46 @@ struct GlobalPoolAttrs {
   std::string layout = "NCHW", out_layout;
 };
 
-Shape pixels_of(const GlobalPoolAttrs&, const Operands& in) { return {in[0].shape[2], in[0].shape[3]}; }
+const std::string& result_layout(const GlobalPoolAttrs& a) { return a.out_layout.empty() ? a.layout : a.out_layout; }
+
+Shape pixels_of(const GlobalPoolAttrs& a, const Operands& in) {
+  const Shape data = AxisOrder(a.layout, "NCHW").to_own(in[0].shape);
+  return {data[2], data[3]};
+}
 
 TypeResult type_of_global_pool(const GlobalPoolAttrs& a, const Operands& in) {
   if (auto e = first_of({check_type(in[0], "data", types::real), check_rank(in[0], "data", 4),
-                         check_layout("layout", a.layout, "NCHW"),
-                         check_layout("out_layout", a.out_layout.empty() ? a.layout : a.out_layout, "NCHW")}))
+                         check_axis_order("layout", a.layout, "NCHW"),
+                         check_axis_order("out_layout", result_layout(a), "NCHW")}))
     return *e;
   for (const Dim& size : pixels_of(a, in))
     if (provably_lt(size, 1)) return shape_error(fmt::format("data of shape {} has no pixel", str(in[0].shape)));
-  return tensor_result({in[0].shape[0], in[0].shape[1], 1, 1}, in[0].dtype);
+  const Shape data = AxisOrder(a.layout, "NCHW").to_own(in[0].shape);
+  return tensor_result(AxisOrder(result_layout(a), "NCHW").from_own(Shape{data[0], data[1], 1, 1}), in[0].dtype);
 }
 
-Expr element(const Tensor& x, Index i, Index r) { return x(i[0], i[1], r[0], r[1]); }
+// Pixel r of the channel of the result's element `index`.
+Expr element(const GlobalPoolAttrs& a, const Tensor& x, Index index, Index r) {
+  const std::vector<Expr> i = AxisOrder(result_layout(a), "NCHW").to_own(index);
+  return x(AxisOrder(a.layout, "NCHW").from_own(std::vector<Expr>{i[0], i[1], r[0], r[1]}));
+}
 
 TensorFunction define_global_max_pool(const GlobalPoolAttrs& a, const Operands& in) {
   Definition d("nn.global_max_pool2d");
   Tensor x = d.input("data", in[0].dtype, in[0].shape);
   d.reduce_result("result", x.type(), shape_in(type_of_global_pool(a, in)),
-                  tensor::max_of(tensor::compute_type(x.type())), {x.extent(2), x.extent(3)},
-                  [&](Index i, Index r) { return element(x, i, r); });
+                  tensor::max_of(tensor::compute_type(x.type())), pixels_of(a, in),
+                  [&](Index i, Index r) { return element(a, x, i, r); });
   return d.finish();
 }
 
 TensorFunction define_global_avg_pool(const GlobalPoolAttrs& a, const Operands& in) {
   Definition d("nn.global_avg_pool2d");
   Tensor x = d.input("data", in[0].dtype, in[0].shape);
-  Shape shape = shape_in(type_of_global_pool(a, in)), pixels = {x.extent(2), x.extent(3)};
+  Shape shape = shape_in(type_of_global_pool(a, in)), pixels = pixels_of(a, in);
   DType type = tensor::compute_type(x.type());
   Tensor total =
-      d.reduce("total", shape, tensor::sum_of(type), pixels, [&](Index i, Index r) { return element(x, i, r); });
+      d.reduce("total", shape, tensor::sum_of(type), pixels, [&](Index i, Index r) { return element(a, x, i, r); });
   d.result("result", x.type(), shape, [&](Index i) { return total(i) / size_as(type, pixels); });
   return d.finish();
 }

@@ -1,50 +1,88 @@
 // one_hot: for each index a vector with one value at the index and another one elsewhere.
-#include "relay/op_support/composition.h"
+#include "relay/op_support/shape_operands.h"
 
 namespace dlcc::relay::ops {
 
 namespace {
 
 struct OneHotAttrs {
-  int64_t depth = 1, axis = -1;
+  std::vector<Dim> depth = {1};  // one element
+  int64_t axis = -1;
   std::optional<DType> dtype;
 };
 
-Value one_hot_of(const OneHotAttrs& a, Composition& c) {
-  const Value indices = c.operand(0), on = c.operand(1), off = c.operand(2);
-  if (c.operand_count() > 3)
-    c.fail({DiagnosticId::dynamic_shape, "the depth must be known at compile time", "make the depth a constant"});
-  const DType type = a.dtype.value_or(on.dtype());
-  c.require(
-      first_of({check_type(indices.type, "indices", types::index), check_type(on.type, "on_value", types::ordinary),
-                check_rank(on.type, "on_value", 0), check_rank(off.type, "off_value", 0),
-                check_same_type(on.type, "on_value", off.type, "off_value"), check_positive("depth", {a.depth}),
-                check_type({{}, type}, "dtype", types::ordinary), check_axis("axis", a.axis, indices.rank() + 1)}));
-  const int axis = wrap_axis(a.axis, indices.rank() + 1);
-  Shape shape = indices.shape();
-  shape.insert(shape.begin() + axis, Dim(a.depth));
-  return c.compute(type, shape, {indices, on, off}, [=](const std::vector<Tensor>& args, Index i) {
+// The attribute, or the operand after the values, as far as its value is known.
+Checked<Dim> depth_of(const OneHotAttrs& a, const Operands& in) {
+  if (in.size() > 3) {
+    if (auto e = first_of({check_type(in[3], "depth", types::index), check_rank(in[3], "depth", 0)})) return *e;
+    return in[3].value ? in[3].value->elements[0].value_or(unknown_dim()) : unknown_dim();
+  }
+  if (a.depth.size() != 1) return attribute_error(fmt::format("depth must be one number, found {}", a.depth.size()));
+  if (provably_lt(a.depth[0], 1)) return attribute_error(fmt::format("depth must be positive, found {}", str(a.depth)));
+  return a.depth[0];
+}
+
+TypeResult type_of_one_hot(const OneHotAttrs& a, const Operands& in) {
+  const Operand &indices = in[0], &on = in[1], &off = in[2];
+  const int rank = static_cast<int>(indices.shape.size()) + 1;
+  const DType type = a.dtype.value_or(on.dtype);
+  if (auto e = first_of({check_type(indices, "indices", types::index), check_type(on, "on_value", types::ordinary),
+                         check_rank(on, "on_value", 0), check_rank(off, "off_value", 0),
+                         check_same_type(on, "on_value", off, "off_value"),
+                         check_type({{}, type}, "dtype", types::ordinary), check_axis("axis", a.axis, rank)}))
+    return *e;
+  const Checked<Dim> depth = depth_of(a, in);
+  if (auto* e = std::get_if<TypeError>(&depth)) return *e;
+  Shape shape = indices.shape;
+  shape.insert(shape.begin() + wrap_axis(a.axis, rank), std::get<Dim>(depth));
+  return tensor_result(shape, type);
+}
+
+TensorFunction define_one_hot(const OneHotAttrs& a, const Operands& in, const Shape& result) {
+  Definition d("one_hot");
+  const Tensor indices = d.input("indices", in[0].dtype, in[0].shape), on = d.input("on_value", in[1].dtype, {}),
+               off = d.input("off_value", in[2].dtype, {});
+  const auto axis = static_cast<size_t>(wrap_axis(a.axis, static_cast<int>(result.size())));
+  if (in.size() > 3) {
+    const Tensor depth = d.input("depth", in[3].dtype, {});
+    d.require_next([=](Index) { return equal(cast(dtype::i64, scalar(depth)), Expr(result[axis])); },
+                   tensor::Status::shape_mismatch);
+  }
+  const DType type = a.dtype.value_or(on.type());
+  d.result("result", type, result, [&](Index i) {
     std::vector<Expr> at = i;
-    at.erase(at.begin() + axis);
-    const Expr selected = equal(cast(dtype::i64, args[0](at)), i[static_cast<size_t>(axis)]);
-    return select(selected, scalar(args[1]), scalar(args[2]));
+    at.erase(at.begin() + static_cast<std::ptrdiff_t>(axis));
+    const Expr selected = equal(cast(dtype::i64, indices(at)), i[axis]);
+    return cast(tensor::compute_type(type), select(selected, scalar(on), scalar(off)));
   });
+  return d.finish();
+}
+
+std::vector<Expr> sizes_of_one_hot(const OneHotAttrs& a, const Operands& in, const std::vector<Tensor>& values) {
+  std::vector<Expr> sizes(in[0].shape.begin(), in[0].shape.end());
+  sizes.insert(sizes.begin() + wrap_axis(a.axis, static_cast<int>(sizes.size()) + 1),
+               cast(dtype::i64, scalar(values[0])));
+  return sizes;
 }
 
 }  // namespace
 
 void one_hot(OperatorTable& table) {
   using A = OneHotAttrs;
-  table.add(composed<A>({.name = "one_hot",
-                         .summary = "on_value at each index along a new axis, off_value elsewhere",
-                         .attributes = {{"depth", &A::depth, "the size of the new axis"},
-                                        {"axis", &A::axis, "the new axis of the result; negative counts from the last"},
-                                        {"dtype", &A::dtype, "the result's element type; that of on_value if None"}},
-                         .arguments = {"indices", "on_value", "off_value"},
-                         .values = {"depth"},
-                         .sample_shapes = {{2}, {}},
-                         .sample_attrs = {{"depth", 3}}},
-                        one_hot_of));
+  table.add<A>({
+      .name = "one_hot",
+      .summary = "on_value at each index along a new axis, off_value elsewhere",
+      .attributes = {{"depth", &A::depth, "the size of the new axis"},
+                     {"axis", &A::axis, "the new axis of the result; negative counts from the last"},
+                     {"dtype", &A::dtype, "the result's element type; that of on_value if None"}},
+      .arguments = {"indices", "on_value", "off_value"},
+      .values = {"depth"},
+      .type = type_of_one_hot,
+      .compute_as = define_one_hot,
+      .sizes = sizes_of_one_hot,
+      .sample_shapes = {{2}, {}},
+      .sample_attrs = {{"depth", 3}},
+  });
 }
 
 }  // namespace dlcc::relay::ops

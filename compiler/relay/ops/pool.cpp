@@ -1,6 +1,9 @@
 // nn.max_pool1d ... nn.max_pool3d, nn.avg_pool1d ... nn.avg_pool3d, nn.sum_pool1d ... nn.sum_pool3d, and
 // nn.max_pool_indices, which gives the positions of the maxima. Padding is a predicated read; an average divides by the
-// number of taps.
+// number of taps. The functions below are about the order NCHW of the axes; a layout that stores them in another order
+// only changes how a tensor is read or written.
+#include "relay/attr_structs.h"
+#include "relay/op_support/axis_order.h"
 #include "relay/op_support/indices.h"
 #include "relay/op_support/reductions.h"
 #include "relay/op_support/windows.h"
@@ -8,14 +11,6 @@
 namespace dlcc::relay::ops {
 
 namespace {
-
-struct PoolAttrs {
-  std::vector<int64_t> pool_size, strides, dilation, padding;
-  std::string layout, out_layout;
-  bool ceil_mode = false;
-  bool count_include_pad = false;
-  int64_t storage_order = 0;
-};
 
 // For `rank` spatial axes; 0: any number.
 PoolAttrs pool_defaults(int rank) {
@@ -26,14 +21,27 @@ PoolAttrs pool_defaults(int rank) {
   return a;
 }
 
+const std::string& result_layout(const PoolAttrs& a) { return a.out_layout.empty() ? a.layout : a.out_layout; }
+
+// The order of the axes in a layout of pooling attributes. nn.max_pool_indices has none.
+AxisOrder axis_order(const std::string& layout, size_t axes) {
+  const std::string own = channels_first[axes - 3];
+  return {layout.empty() ? own : layout, own};
+}
+
 // The windows of a pooling and their result.
 struct Pooling {
   std::vector<Window> windows;
-  Shape shape;  // of the result
-  bool inside;  // all taps read inside the data
+  Shape data, shape;  // of the data and the result: batch, channels, spatial axes
+  AxisOrder data_order, result_order;
+  bool inside = true;  // all taps read inside the data
+
+  Shape stored_shape() const { return result_order.from_own(shape); }
 };
 
-Checked<Pooling> analyse(const PoolAttrs& a, const Shape& data) {
+Checked<Pooling> analyse(const PoolAttrs& a, const Shape& stored) {
+  const AxisOrder data_order = axis_order(a.layout, stored.size());
+  const Shape data = data_order.to_own(stored);
   int rank = static_cast<int>(data.size()) - 2;
   std::vector<int64_t> size = a.pool_size;
   if (size.size() == 1) size.assign(rank, size[0]);
@@ -42,7 +50,7 @@ Checked<Pooling> analyse(const PoolAttrs& a, const Shape& data) {
         fmt::format("pool_size must have {} numbers, one per spatial axis, found {}", rank, size.size()));
   auto windows = make_windows(size, a.strides, a.dilation, a.padding);
   if (auto* e = std::get_if<TypeError>(&windows)) return *e;
-  Pooling p{std::get<0>(windows), {data[0], data[1]}, true};
+  Pooling p{std::get<0>(windows), data, {data[0], data[1]}, data_order, axis_order(result_layout(a), data.size())};
   for (int k = 0; k < rank; ++k) {
     auto count = window_count(data[k + 2], p.windows[k], a.ceil_mode, k);
     if (auto* e = std::get_if<TypeError>(&count)) return *e;
@@ -57,16 +65,16 @@ Checked<Shape> pooled_shape(const PoolAttrs& a, const Operands& in, int rank) {
   int found = static_cast<int>(in[0].shape.size());
   if (auto e = check_type(in[0], "data", types::number)) return *e;
   if (rank > 0) {
-    if (auto e =
-            first_of({check_rank(in[0], "data", rank + 2), check_layout("layout", a.layout, channels_first[rank - 1]),
-                      check_layout("out_layout", a.out_layout.empty() ? a.layout : a.out_layout, a.layout)}))
+    if (auto e = first_of({check_rank(in[0], "data", rank + 2),
+                           check_axis_order("layout", a.layout, channels_first[rank - 1]),
+                           check_axis_order("out_layout", result_layout(a), channels_first[rank - 1])}))
       return *e;
   } else if (found < 3 || found > 5) {
     return shape_error(fmt::format("data must have 3 to 5 dimensions, found {}", found));
   }
   auto pooling = analyse(a, in[0].shape);
   if (auto* e = std::get_if<TypeError>(&pooling)) return *e;
-  return std::get<Pooling>(pooling).shape;
+  return std::get<Pooling>(pooling).stored_shape();
 }
 
 TypeResult type_of_pool(const PoolAttrs& a, const Operands& in, int rank, DType type) {
@@ -86,10 +94,12 @@ Shape taps_of(const Pooling& p) {
   return taps;
 }
 
-// The element that tap r of window i reads, or `outside` in the padding.
-Expr tap_value(const Tensor& x, const Pooling& p, Index i, Index r, Expr outside) {
+// The element that tap r reads of the window of the result's element `index`, or `outside` in the padding.
+Expr tap_value(const Tensor& x, const Pooling& p, Index index, Index r, Expr outside) {
+  const std::vector<Expr> i = p.result_order.to_own(index);
   std::vector<Expr> at = {i[0], i[1]};
   for (size_t k = 0; k < p.windows.size(); ++k) at.push_back(p.windows[k].position(i[k + 2], r[k]));
+  at = p.data_order.from_own(at);
   return p.inside ? x(at) : x.at_or(at, outside);
 }
 
@@ -98,7 +108,7 @@ TensorFunction define_max_pool(const PoolAttrs& a, const Operands& in, const std
   Tensor x = d.input("data", in[0].dtype, in[0].shape);
   Pooling p = std::get<Pooling>(analyse(a, x.shape()));
   DType type = tensor::compute_type(x.type());
-  d.reduce_result("result", x.type(), p.shape, tensor::max_of(type), taps_of(p),
+  d.reduce_result("result", x.type(), p.stored_shape(), tensor::max_of(type), taps_of(p),
                   [&](Index i, Index r) { return tap_value(x, p, i, r, tensor::lowest(type)); });
   return d.finish();
 }
@@ -108,15 +118,15 @@ TensorFunction define_sum_pool(const PoolAttrs& a, const Operands& in, const std
   Tensor x = d.input("data", in[0].dtype, in[0].shape);
   Pooling p = std::get<Pooling>(analyse(a, x.shape()));
   DType type = tensor::compute_type(x.type());
-  d.reduce_result("result", x.type(), p.shape, tensor::sum_of(type), taps_of(p),
+  d.reduce_result("result", x.type(), p.stored_shape(), tensor::sum_of(type), taps_of(p),
                   [&](Index i, Index r) { return tap_value(x, p, i, r, number(type, 0)); });
   return d.finish();
 }
 
-// The number of taps of window i by which an average divides.
-Expr divisor(const PoolAttrs& a, const Pooling& p, const Shape& data, Index i) {
+// The number of taps by which element i of an average divides.
+Expr divisor(const PoolAttrs& a, const Pooling& p, Index i) {
   const bool all = p.inside || (a.count_include_pad && !a.ceil_mode);
-  if (!all) return counted_taps(p.windows, data, a.count_include_pad, i);
+  if (!all) return counted_taps(p.windows, p.data, a.count_include_pad, p.result_order.to_own(i));
   int64_t taps = 1;
   for (const Window& w : p.windows) taps *= w.size;
   return Expr(taps);
@@ -128,10 +138,10 @@ TensorFunction define_avg_pool(const PoolAttrs& a, const Operands& in, const std
   Pooling p = std::get<Pooling>(analyse(a, x.shape()));
   DType type = mean_type(x.type());
   Expr zero = number(tensor::compute_type(x.type()), 0);
-  Tensor total = d.reduce("total", p.shape, tensor::sum_of(type), taps_of(p),
+  Tensor total = d.reduce("total", p.stored_shape(), tensor::sum_of(type), taps_of(p),
                           [&](Index i, Index r) { return cast(type, tap_value(x, p, i, r, zero)); });
-  d.result("result", x.type(), p.shape, [&](Index i) {
-    Expr count = divisor(a, p, x.shape(), i);
+  d.result("result", x.type(), p.stored_shape(), [&](Index i) {
+    Expr count = divisor(a, p, i);
     auto known = tensor::constant_integer(count);
     return total(i) / (known ? tensor::literal(type, *known) : cast(type, count));
   });

@@ -1,4 +1,5 @@
-// Elementwise functions of one operand, as one table: each line has the definition of its operator.
+// Elementwise functions of one operand, as one table: each line has the definition of its operator. A function of real
+// numbers also takes integers, as TVM's type relations have it: its value is rounded toward zero.
 #include <numbers>
 
 #include "relay/op_support/elements.h"
@@ -31,9 +32,6 @@ Expr sign_of(Expr a) {
                                                    : positive_part;
 }
 
-// Integers are rounded toward zero after float64 arithmetic.
-Expr error_function(Expr a) { return is_float(a.type()) ? erf(a) : cast(a.type(), erf(cast(dtype::f64, a))); }
-
 Expr itself(Expr a) { return a; }
 Expr rectified(Expr a) { return max(zero_of(a), a); }  // NaN stays NaN by the comparison alone
 Expr inverse_root(Expr a) { return one_of(a) / sqrt(a); }
@@ -48,6 +46,11 @@ Expr of(Expr a) {
   return unary(op, a);
 }
 
+template <Expr (*round)(Expr)>
+Expr rounded(Expr a) {
+  return is_float(a.type()) ? round(a) : a;
+}
+
 const UnaryFunction unary_functions[] = {
     {"abs", "|x|", types::number, absolute},
     {"negative", "-x; unsigned integers wrap", types::number, negated},
@@ -60,10 +63,10 @@ const UnaryFunction unary_functions[] = {
     {"rsqrt", "1 / sqrt(x)", types::real, inverse_root, 2e-7},
     {"tanh", "hyperbolic tangent", types::real, tensor::tanh, 5e-7},
     {"sigmoid", "1 / (1 + exp(-x))", types::real, tensor::sigmoid, 5e-7},
-    {"erf", "the error function", types::number, error_function, 5e-7},
+    {"erf", "the error function", types::real, tensor::erf, 5e-7},
     {"fast_exp", "exp, which TVM approximates", types::real, tensor::exp, 5e-7},
     {"fast_tanh", "tanh, which TVM approximates", types::real, tensor::tanh, 5e-7},
-    {"fast_erf", "erf, which TVM approximates", types::number, error_function, 5e-7},
+    {"fast_erf", "erf, which TVM approximates", types::real, tensor::erf, 5e-7},
     {"expm1", "exp(x) - 1, accurate for small x", types::real, tensor::expm1, 5e-7},
     {"log1p", "log(1 + x), accurate for small x", types::real, tensor::log1p, 5e-7},
     {"sin", "sine", types::real, of<tensor::UnaryOp::sin>, 5e-7},
@@ -77,15 +80,21 @@ const UnaryFunction unary_functions[] = {
     {"asinh", "the inverse of sinh", types::real, of<tensor::UnaryOp::asinh>, 5e-7},
     {"acosh", "the inverse of cosh that is not negative; NaN below 1", types::real, of<tensor::UnaryOp::acosh>, 5e-7},
     {"atanh", "the inverse of tanh; NaN outside [-1, 1]", types::real, of<tensor::UnaryOp::atanh>, 5e-7},
-    {"floor", "the largest integer that is not greater", types::real, tensor::floor},
-    {"ceil", "the smallest integer that is not less", types::real, tensor::ceil},
-    {"round", "the nearest integer, ties to even", types::real, tensor::round_even},
-    {"trunc", "the integer part", types::real, tensor::trunc},
+    {"floor", "the largest integer that is not greater", types::number, rounded<tensor::floor>},
+    {"ceil", "the smallest integer that is not less", types::number, rounded<tensor::ceil>},
+    {"round", "the nearest integer, ties to even", types::number, rounded<tensor::round_even>},
+    {"trunc", "the integer part", types::number, rounded<tensor::trunc>},
     {"bitwise_not", "all bits inverted", types::integer, inverted},
     {"logical_not", "true for false and false for true", types::boolean, tensor::logical_not},
     {"nn.relu", "max(0, x)", types::number, rectified},
     {"copy", "x itself", types::movable, itself},
 };
+
+// An integer is an operand of float64 where the function is one of real numbers.
+Expr value_of(const UnaryFunction& f, const Expr& a) {
+  const bool is_converted = &f.types == &types::real && is_integer(a.type());
+  return is_converted ? cast(a.type(), f.value(cast(dtype::f64, a))) : f.value(a);
+}
 
 }  // namespace
 
@@ -97,7 +106,8 @@ void unary_math(OperatorTable& table) {
         .attributes = {},
         .arguments = {"data"},
         .type = [&f](const NoAttrs&, const Operands& in) -> TypeResult {
-          if (auto e = check_type(in[0], "data", f.types)) return *e;
+          const TypeClass& accepted = &f.types == &types::real ? types::number : f.types;
+          if (auto e = check_type(in[0], "data", accepted)) return *e;
           return tensor_result(in[0].shape, in[0].dtype);
         },
         .compute =
@@ -105,7 +115,7 @@ void unary_math(OperatorTable& table) {
               Definition d(f.name);
               Tensor x = d.input("data", in[0].dtype, in[0].shape);
               d.result("result", x.type(), x.shape(),
-                       [&](Index i) { return f.value == itself ? stored(x, i) : f.value(x(i)); });
+                       [&](Index i) { return f.value == itself ? stored(x, i) : value_of(f, x(i)); });
               return d.finish();
             },
         .tolerance = f.tolerance,

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "relay/op_support/type_checks.h"
 #include "support/integers.h"
 #include "tensor/byte_products.h"
 #include "tensor/layout.h"
@@ -132,10 +133,18 @@ Atom with_offset(BlockRewriter& r, const Atom& stored) {
 
 int64_t ByteConvolution::depth() const { return product(weights, 1); }
 
+// Whether all axes are in the operator's own order; simplify_inference transposes others.
+static bool is_in_own_order(const ConvAttrs& a, size_t rank) {
+  const std::string own = channels_first[rank - 3];
+  return a.data_layout == own && a.kernel_layout == channels_first_kernels[rank - 3] &&
+         (a.out_layout.empty() || a.out_layout == own);
+}
+
 std::optional<ByteConvolution> byte_convolution(const std::string& name, const Call& call, const SignedBytes& w) {
   if (name != "nn.conv1d" && name != "nn.conv2d" && name != "nn.conv3d") return std::nullopt;
   ByteConvolution c{name, attributes_of<ConvAttrs>(call), call.attrs, w.bytes.shape(), {}};
   const int64_t axes = static_cast<int64_t>(c.weights.size()) - 2;
+  if (!is_in_own_order(c.conv, c.weights.size())) return std::nullopt;
   if (c.conv.out_dtype || c.depth() > longest_sum(w) || (w.offset != 0 && c.conv.groups != 1)) return std::nullopt;
   if (!c.is_depthwise() && !has_rows_of_four(c.conv, c.weights)) return std::nullopt;
   c.padding = c.conv.padding;

@@ -98,7 +98,7 @@ class SizeDefiner {
   void define(Binding& binding, std::vector<Binding>& out) {
     const Call* call = std::get_if<Call>(&binding.op);
     const OperatorRef* ref = call ? std::get_if<OperatorRef>(&call->callee) : nullptr;
-    if (!ref || !ref->op->sizes || call->args.size() == ref->op->arguments.size()) return;
+    if (!ref || !ref->op->sizes || call->args.size() == ref->op->first_size_operand()) return;
     const Operator& op = *ref->op;
     Operands operands;
     for (const Atom& a : call->args) operands.push_back(values_.operand(module_, a));
@@ -155,7 +155,8 @@ class SizeDefiner {
   Atom sizes_of(const Operator& op, const Call& call, const Operands& operands, const std::vector<size_t>& axes,
                 const SourceLocation& location, std::vector<Binding>& out) {
     tensor::TensorFunction f = op.sizes(call.attrs, operands, axes);
-    const std::vector<Atom> args(call.args.begin() + static_cast<std::ptrdiff_t>(op.arguments.size()), call.args.end());
+    const std::vector<Atom> args(call.args.begin() + static_cast<std::ptrdiff_t>(op.first_size_operand()),
+                                 call.args.end());
     if (are_elements(f)) return args[0];
     const Var sizes = module_.fresh("sizes", tensor_type(f.results[0]->shape, dtype::i64));
     const std::string name = f.name;

@@ -16,10 +16,13 @@
 //   contraction(x, w) + c               bias_add(contraction, c)   c constant, per output channel
 //   avg_pool(conv(x, w))                conv(avg_pool(x), w)       1x1 kernel, fewer pixels after the pooling, single
 //                                                                  use
+//   conv(x, w, data_layout="NHWC", ...) transpose(conv(transpose(x), transpose(w)))   also pooling, and other layouts:
+//                                                                  later passes know the order NCHW only
 #include <algorithm>
 #include <cmath>
 
 #include "relay/attr_structs.h"
+#include "relay/op_support/axis_order.h"
 #include "relay/passes/block_rewriter.h"
 #include "relay/passes/passes.h"
 #include "relay/passes/unread_operands.h"
@@ -320,15 +323,20 @@ std::vector<int64_t> permutation(const Call& call, int64_t rank) {
   return order;
 }
 
+// The data with axis k of the result from axis order[k]; one transposition if the data are transposed.
+Atom transposed(BlockRewriter& r, Atom data, std::vector<int64_t> order) {
+  if (const Call* inner = r.call_of(data, "transpose")) {
+    const std::vector<int64_t> first = permutation(*inner, static_cast<int64_t>(order.size()));
+    data = Atom(inner->args[0]);
+    for (int64_t& axis : order) axis = first[static_cast<size_t>(axis)];
+  }
+  return std::ranges::is_sorted(order) ? data : r.emit("transpose", {data}, {{"axes", order}});
+}
+
 Result transpose(BlockRewriter& r, const Binding&, const Call& call) {
-  const Call* inner = r.call_of(call.args[0], "transpose");
-  if (!inner) return std::nullopt;
-  Atom data = inner->args[0];
-  int64_t rank = static_cast<int64_t>(r.tensor(data).shape.size());
-  std::vector<int64_t> first = permutation(*inner, rank), order = permutation(call, rank);
-  for (int64_t& axis : order) axis = first[axis];
-  if (std::ranges::is_sorted(order)) return data;
-  return r.emit("transpose", {data}, {{"axes", order}});
+  if (!r.call_of(call.args[0], "transpose")) return std::nullopt;
+  const Atom data = call.args[0];
+  return transposed(r, data, permutation(call, static_cast<int64_t>(r.tensor(data).shape.size())));
 }
 
 // ---- pooling
@@ -356,6 +364,36 @@ Result average_pool(BlockRewriter& r, const Binding& b, const Call& call) {
   return r.emit(name_of(conv), {pooled, conv.args[1]}, conv.attrs);
 }
 
+// ---- layouts
+
+// The call with its operands and its result in the operator's own order of axes; nothing if they are in this order.
+Result in_own_order(BlockRewriter& r, const Call& call, const std::vector<AxisOrder>& operands,
+                    const AxisOrder& result) {
+  if (result.is_own() && std::ranges::all_of(operands, &AxisOrder::is_own)) return std::nullopt;
+  const std::string name = name_of(call);
+  std::vector<Atom> args = call.args;  // emitting operations moves the call
+  Attrs attrs = call.attrs;
+  for (const char* layout : {"data_layout", "kernel_layout", "layout", "out_layout"}) attrs.erase(layout);
+  for (size_t k = 0; k < operands.size(); ++k)
+    if (!operands[k].is_own()) args[k] = transposed(r, args[k], operands[k].axes());
+  const Atom value = r.emit(name, std::move(args), std::move(attrs));
+  return result.is_own() ? value : transposed(r, value, result.inverse());
+}
+
+Result conv_layouts(BlockRewriter& r, const Binding&, const Call& call) {
+  const ConvAttrs a = attributes_of<ConvAttrs>(call);
+  const size_t k = r.tensor(call.args[0]).shape.size() - 3;
+  const std::string& result = a.out_layout.empty() ? a.data_layout : a.out_layout;
+  return in_own_order(r, call, {{a.data_layout, channels_first[k]}, {a.kernel_layout, channels_first_kernels[k]}},
+                      {result, channels_first[k]});
+}
+
+Result pool_layouts(BlockRewriter& r, const Binding&, const Call& call) {
+  const PoolAttrs a = attributes_of<PoolAttrs>(call);
+  const std::string own = channels_first[r.tensor(call.args[0]).shape.size() - 3];
+  return in_own_order(r, call, {{a.layout, own}}, {a.out_layout.empty() ? a.layout : a.out_layout, own});
+}
+
 // ---- the table
 
 struct CallRule {
@@ -369,6 +407,18 @@ constexpr CallRule call_rules[] = {
     {"subtract", subtract},
     {"reshape", reshape},
     {"transpose", transpose},
+    {"nn.conv1d", conv_layouts},
+    {"nn.conv2d", conv_layouts},
+    {"nn.conv3d", conv_layouts},
+    {"nn.max_pool1d", pool_layouts},
+    {"nn.max_pool2d", pool_layouts},
+    {"nn.max_pool3d", pool_layouts},
+    {"nn.sum_pool1d", pool_layouts},
+    {"nn.sum_pool2d", pool_layouts},
+    {"nn.sum_pool3d", pool_layouts},
+    {"nn.avg_pool1d", pool_layouts},
+    {"nn.avg_pool2d", pool_layouts},
+    {"nn.avg_pool3d", pool_layouts},
     {"nn.avg_pool1d", average_pool},
     {"nn.avg_pool2d", average_pool},
     {"nn.avg_pool3d", average_pool},

@@ -93,8 +93,10 @@ TEST_CASE("type relation of convolutions") {
   CHECK(error_of("nn.conv2d", {{"padding", list({-1})}}, good)
             .starts_with("bad-attribute: padding must not be negative"));
   CHECK(error_of("nn.conv2d", {{"strides", list({0})}}, good) == "bad-attribute: strides must be at least 1, found 0");
-  CHECK(error_of("nn.conv2d", {{"data_layout", "NHWC"}}, good) ==
-        "unsupported-attribute: data_layout must be \"NCHW\", found \"NHWC\"");
+  CHECK(error_of("nn.conv2d", {{"data_layout", "NCHW4c"}}, good) ==
+        "unsupported-attribute: data_layout must have the axes of \"NCHW\" in some order, found \"NCHW4c\"");
+  CHECK(type_of("nn.conv2d", {{"data_layout", "NHWC"}, {"kernel_layout", "HWIO"}}, {f32({n, h, 9, 3}), f32({3, 3, 3, 8})}) ==
+        "Tensor[(n, h - 2, 7, 8), float32]");
   CHECK(error_of("nn.conv2d", {{"kernel_size", list({5, 5})}}, good) ==
         "shape-mismatch: kernel_size is (5, 5), but the weight has (3, 3)");
   CHECK(error_of("nn.conv2d", {{"channels", 3}}, good) ==
@@ -103,6 +105,47 @@ TEST_CASE("type relation of convolutions") {
         "shape-mismatch: data must have 4 dimensions, found 3");
   CHECK(error_of("nn.conv1d", {{"padding", list({INT64_MAX})}}, {f32({1, 1, 8}), f32({1, 1, 3})})
             .starts_with("too-large"));
+}
+
+// The elements of a tensor in another order of its axes: "NHWC" to "NCHW".
+static Constant in_order(const Constant& x, const std::string& from, const std::string& to) {
+  AttrList axes;
+  for (char axis : to) axes.push_back(static_cast<int64_t>(from.find(axis)));
+  return apply("transpose", {{"axes", axes}}, {x});
+}
+
+TEST_CASE("convolutions and poolings of every order of axes are those of NCHW") {
+  const Constant x = floats({2, 4, 5, 6}, counting(240)), w = floats({6, 2, 3, 2}, counting(72));
+  const Attrs conv = {{"strides", list({2, 1})}, {"padding", list({1, 0, 1, 1})}, {"groups", 2}};
+  const Constant expected = apply("nn.conv2d", conv, {x, w});
+  struct Case {
+    std::string data, kernel, result;
+  };
+  for (const Case& c : {Case{"NHWC", "HWIO", ""}, Case{"NHWC", "HWOI", "NHWC"}, Case{"NCHW", "OHWI", "NHWC"},
+                        Case{"HWCN", "IOWH", "CNWH"}}) {
+    CAPTURE(c.data);
+    const std::string result = c.result.empty() ? c.data : c.result;
+    Attrs attrs = conv;
+    attrs.merge(Attrs{{"data_layout", c.data}, {"kernel_layout", c.kernel}, {"out_layout", c.result}});
+    const Constant y = apply("nn.conv2d", attrs, {in_order(x, "NCHW", c.data), in_order(w, "OIHW", c.kernel)});
+    CHECK(in_order(y, result, "NCHW").same_as(expected));
+  }
+  for (const char* op : {"nn.max_pool2d", "nn.avg_pool2d", "nn.sum_pool2d", "nn.global_max_pool2d", "nn.global_avg_pool2d"}) {
+    CAPTURE(op);
+    Attrs attrs;
+    if (!std::string(op).starts_with("nn.global"))
+      attrs = {{"pool_size", list({3, 2})}, {"strides", list({2, 2})}, {"padding", list({1, 0})}};
+    const Constant pooled = apply(op, attrs, {x});
+    attrs["layout"] = "NHWC";
+    const Constant last = in_order(x, "NCHW", "NHWC");
+    CHECK(in_order(apply(op, attrs, {last}), "NHWC", "NCHW").same_as(pooled));
+    attrs["out_layout"] = "CHNW";
+    CHECK(in_order(apply(op, attrs, {last}), "CHNW", "NCHW").same_as(pooled));
+  }
+  CHECK(type_of("nn.conv1d", {{"data_layout", "NWC"}, {"kernel_layout", "WIO"}}, {f32({1, 8, 3}), f32({3, 3, 4})}) ==
+        "Tensor[(1, 6, 4), float32]");
+  CHECK(type_of("nn.max_pool3d", {{"pool_size", list({2, 2, 2})}, {"layout", "NDHWC"}}, {f32({1, 4, 5, 6, 3})}) ==
+        "Tensor[(1, 3, 4, 5, 3), float32]");
 }
 
 TEST_CASE("bias_add adds along an axis; batch_norm uses the given statistics") {

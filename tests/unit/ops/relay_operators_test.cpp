@@ -95,6 +95,10 @@ TEST_CASE("arange of integers that float64 does not represent") {
 
 TEST_CASE("one_hot, stack, adv_index, meshgrid") {
   const Constant on = scalar_of(2), off = scalar_of(-1);
+  const Operands vectors = {{{3}, dtype::i64}, {{}, dtype::f32}, {{}, dtype::f32}};
+  CHECK(type_of("one_hot", {{"depth", sizes_attribute({Dim::symbol({"n"}) + 1})}, {"axis", 0}}, vectors) ==
+        "Tensor[(n + 1, 3), float32]");
+  CHECK(error_of("one_hot", {{"depth", 0}}, vectors) == "bad-attribute: depth must be positive, found (0)");
   check_values(apply("one_hot", {{"depth", 3}}, {ints({1, 5, 0}), on, off}), {3, 3},
                {-1, 2, -1, -1, -1, -1, 2, -1, -1});
   check_values(apply("one_hot", {{"depth", 2}, {"axis", 0}, {"dtype", "int8"}}, {ints({1, 0}), on, off}), {2, 2},

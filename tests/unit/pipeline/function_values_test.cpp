@@ -205,3 +205,20 @@ TEST_CASE("a function value of any size is called at several sizes") {
       CHECK(difference_of_engines(seed, functions + begin + body + "}",
                                   {{dtype::f32, {2}}, {dtype::f32, {3}}, {dtype::boolean, {}}}) == "");
 }
+
+TEST_CASE("the fields of a tuple that is used at several types") {
+  const std::string begin = "def @main(%a: Tensor[(n), float32], %b: Tensor[(3), float32], %k: int32) {\n";
+  for (const char* body : {
+           "let %square = fn (%x) { %x * %x }; let %tools = (%square, (%square, %k)); let %more = %tools.1;"
+           "(%tools.0(%a), %tools.0(%k), %more.0(%b), %more.0(%more.1))",
+           // in a local function, and as another name
+           "let %id = fn (%x) { %x }; let %pair = (%id, %id); let %same = %pair;"
+           "let %f = fn (%x: Tensor[(3), float32]) { (%same.0(%x) + %pair.1(%b), %same.1(%k)) };"
+           "(%f(%b), %same.0(%a))",
+           // used at one type, and not used as a whole
+           "let %pair = (fn (%x) { %x + %x }, %k); if (%pair.1 < 3) { %pair.0(%a) } else { %pair.0(%a) * 2f }",
+       })
+    for (unsigned seed = 0; seed < 3; ++seed)
+      CHECK(difference_of_engines(seed, begin + body + "}",
+                                  {{dtype::f32, {2}}, {dtype::f32, {3}}, {dtype::i32, {}}}) == "");
+}
