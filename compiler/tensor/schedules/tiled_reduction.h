@@ -1,7 +1,7 @@
 // The schedule of reductions over dense images, whose vectors are neighbouring results of a row: pooling, depthwise
-// convolutions, and convolutions whose groups are smaller than a channel block. A register tile spans several vectors
-// of the row and several indices of another axis of the result, the unrolled axis, so that loads are shared and
-// additions do not wait for each other:
+// convolutions, convolutions whose groups do not fill channel blocks, and those whose result stays dense
+// (dense_result.h). A register tile spans several vectors of the row and several indices of another axis of the result,
+// the unrolled axis, so that loads are shared and additions do not wait for each other:
 //
 //   padded[..] = operand, or the value read outside of it        # scratch, for operands with predicated loads
 //   parallel outer axes of the result: parallel tile of the unrolled axis: for tile of the row:
@@ -12,7 +12,7 @@
 //     result[.., u, .., left + v * lanes + lane] = epilogue(acc[u, v, lane])
 //
 // For a convolution, the unrolled axis is that of the output channels: the tile's vectors of data are loaded once for
-// all of its channels. Operands are read as they are stored; nothing but the padding is copied.
+// all of its channels. Operands are read as they are stored, except for padding and strides (padded_copy.h).
 #pragma once
 
 #include <map>
