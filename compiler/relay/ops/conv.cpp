@@ -56,8 +56,8 @@ Failure check_attributes(const ConvAttrs& a, const Shape& weight) {
 std::string remedy_for_channels(const ConvAttrs& a, const Shape& data, const Shape& weight) {
   const Dim expected = weight[1] * Dim(a.groups);
   if (data.back() == expected && a.data_layout == channels_first[weight.size() - 3])
-    return fmt::format("the channels are axis 1; those of the data seem to be the last axis: data_layout=\"{}\"",
-                       channels_last[weight.size() - 3]);
+    return fmt::format("the channels are axis 1; those of the data seem to be the last axis: transpose it to {}",
+                       a.data_layout);
   const size_t rank = weight.size() - 2;
   const bool square = std::all_of(weight.begin(), weight.end() - 2, [&](const Dim& d) { return d == weight[0]; });
   if (rank > 1 && square && weight[rank] * Dim(a.groups) == data[1])

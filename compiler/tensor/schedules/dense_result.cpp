@@ -16,18 +16,17 @@ namespace {
 int64_t pixels_of_row(const Stage& stage, const Load& data, int channels) {
   const auto row = row_axis_of(stage);
   if (!row || std::cmp_less_equal(*row, channels)) return 0;
-  const auto& reduced = stage.reduction->axes;
-  const bool has_taps =
-      std::count_if(reduced.begin(), reduced.end(), [](const Axis& a) { return a.extent != Dim(1); }) > 1;
-  int64_t pixels = typical_image_size(stage.axes[*row].extent);
-  for (size_t k = static_cast<size_t>(channels) + 1; k < stage.axes.size() && !has_taps; ++k) {
-    const auto is_strided = [&](const Expr& i) {
-      return uses(i, stage.axes[k].var) && stride_along(i, stage.axes[k].var) != 1;
-    };
-    if (std::ranges::any_of(data.indices, is_strided)) return pixels;
-  }
-  if (has_taps) return pixels;
-  for (size_t k = static_cast<size_t>(channels) + 1; k < *row; ++k) pixels *= typical_image_size(stage.axes[k].extent);
+  auto has_taps = [](const std::vector<Axis>& axes) {
+    return std::ranges::count_if(axes, [](const Axis& a) { return a.extent != Dim(1); }) > 1;
+  };
+  auto is_strided = [&](const Axis& a) {
+    return std::ranges::any_of(data.indices,
+                               [&](const Expr& i) { return uses(i, a.var) && stride_along(i, a.var) != 1; });
+  };
+  const auto first = stage.axes.begin() + channels + 1, last = stage.axes.begin() + static_cast<std::ptrdiff_t>(*row);
+  int64_t pixels = typical_image_size(last->extent);
+  if (has_taps(stage.reduction->axes) || std::any_of(first, last + 1, is_strided)) return pixels;
+  for (auto axis = first; axis != last; ++axis) pixels *= typical_image_size(axis->extent);
   return pixels;
 }
 
