@@ -92,7 +92,7 @@ Lowerer::TensorCall Lowerer::tensor_call(const Binding& b, const relay::CallTens
   for (auto& [name, size] : sizes) size = size.substitute(state_.sizes);
   sizes.insert(state_.sizes.begin(), state_.sizes.end());
   const std::vector<Symbol> symbols = tensor::symbols_of(call.function);
-  std::erase_if(sizes, [&](const auto& entry) {  // of other functions, or the symbol itself without a lower bound
+  std::erase_if(sizes, [&](const auto& entry) {  // of other functions, or the symbol itself with no smaller bound
     const auto own = std::ranges::find(symbols, entry.first, &Symbol::name);
     return own == symbols.end() || (entry.second == Dim::symbol(*own) && entry.second.symbols()[0].high >= own->high);
   });

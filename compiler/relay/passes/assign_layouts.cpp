@@ -1,8 +1,10 @@
 // Assigns layouts: images that a contraction writes are stored in blocks of channels, so that a vector holds adjacent
-// channels of one pixel; the functions that read such images keep the blocks. On machines without vectors, dot products
-// of bytes take four adjacent channels: images of bytes are stored with the channels last. Every tensor function can
-// read any layout, because operands' indices are substituted (tensor/passes/apply_layouts.h). Copies to dense row-major
-// order are inserted for results of functions, branches, tuples and views only.
+// channels of one pixel; the functions that read such images keep the blocks. An image that no kernel reads, such as
+// the result of a network, stays dense where tiles of pixels are faster (tensor/schedules/dense_result.h). On machines
+// without vectors, dot products of bytes take four adjacent channels: images of bytes are stored with the channels
+// last. Every tensor function can read any layout, because operands' indices are substituted
+// (tensor/passes/apply_layouts.h). Copies to dense row-major order are inserted for results of functions, branches,
+// tuples and views only.
 #include <algorithm>
 #include <map>
 #include <set>

@@ -48,6 +48,7 @@ bool prefers_dense_result(const TensorFunction& f, const std::vector<bool>& cons
   for (const Axis& a : stage.reduction->axes) k *= static_cast<double>(typical_image_size(a.extent));
   double vectors = 0;
   for (const RowPart& part : cut_row(pixels, 1, lanes, Repetition::allowed)) vectors += static_cast<double>(part.tiles);
+  // Channels that end with half a block waste no lanes: pairs of K indices share a vector (ContractionPlan).
   const bool half = n % channel_block != 0 && n % channel_block <= channel_block / 2 &&
                     n <= machine.max_half_blocks_to_interleave * channel_block / 2;
   const auto stored = static_cast<double>(round_up(n, half ? channel_block / 2 : channel_block));

@@ -6,7 +6,9 @@
 //   contraction.h        sums of products: register tiles over packed panels
 //   line_buffer.h        a contraction fused with the window reduction that reads it
 //   window_reduction.h   stage by stage: reductions whose vectors are neighbouring results, with their epilogues
-//   tiled_reduction.h    stage by stage: reductions over dense images, whose vectors are pixels of a row
+//   tiled_reduction.h    stage by stage: reductions over dense images, whose vectors are pixels of a row; before
+//                        window_reduction.h where several channels share the vectors, and before contraction.h where
+//                        dense_result.h says so
 //   statements.h         stage by stage: bodies of statements, such as a sort
 //   transpose.h          transpositions, in tiles
 //   generic.h            all other stages

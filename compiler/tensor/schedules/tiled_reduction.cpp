@@ -294,9 +294,9 @@ class TiledReductionScheduler {
     return body;
   }
 
-  // The first axis whose loop is inside of the loop over the tiles of the unrolled axis. For each row of the image all
-  // tiles read their weights. If all weights together do not stay in the cache, each tile has a loop over the rows, for
-  // which its weights stay there.
+  // The first axis whose loop is inside of the loop over the tiles of the unrolled axis. Usually there is none: a row
+  // of the image stays in the cache for all tiles. If all weights together do not fit the cache, the loops over rows
+  // are inside, so that the weights of one tile stay there for all rows.
   int first_inner_axis() const {
     const int axes = static_cast<int>(stage_.axes.size()), unrolled = tile_.unrolled_axis;
     if (unrolled < 0) return axes;
@@ -351,9 +351,9 @@ class TiledReductionScheduler {
 
   // `count` indices of the unrolled axis from `first` on, for the whole row and the axes inside of the tiles.
   Stmt rows(const Expr& first, int64_t count) const {
-    const Stmt row = in_row_tiles(axis(plan_.row_axis).extent, tile_.vectors, lanes_, repetition_of(plan_),
-                                  [&](const RowVectors& row) { return tile(first, count, row); });
-    return loops_over(first_inner_axis(), static_cast<int>(stage_.axes.size()), row);
+    const Stmt tiles = in_row_tiles(axis(plan_.row_axis).extent, tile_.vectors, lanes_, repetition_of(plan_),
+                                    [&](const RowVectors& row) { return tile(first, count, row); });
+    return loops_over(first_inner_axis(), static_cast<int>(stage_.axes.size()), tiles);
   }
 
   // `count` indices of the unrolled axis from `first` on, for some vectors of the row.

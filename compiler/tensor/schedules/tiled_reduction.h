@@ -11,8 +11,10 @@
 //         acc[u, v, lane] = combine(acc[u, v, lane], value(u, left + v * lanes + lane))
 //     result[.., u, .., left + v * lanes + lane] = epilogue(acc[u, v, lane])
 //
-// For a convolution, the unrolled axis is that of the output channels: the tile's vectors of data are loaded once for
-// all of its channels. Operands are read as they are stored, except for padding and strides (padded_copy.h).
+// The loop over the tiles of the unrolled axis encloses those over the axes after it if the weights are too large for
+// the level-1 cache. For a convolution, the unrolled axis is that of the output channels: the tile's vectors of data
+// are loaded once for all of its channels. Operands are read as they are stored, except for padding and strides
+// (padded_copy.h).
 #pragma once
 
 #include <map>
