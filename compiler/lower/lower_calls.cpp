@@ -436,7 +436,8 @@ const Lowerer::Scheduled& Lowerer::scheduled(const TensorCall& call) {
       k.body = std::move(body);
       tensor::verify_after(pass, k);
     };
-    run("expand_math", tensor::expand_math(k.body, {.fast = !options_.strict}));
+    const bool fused = options_.strict || machines_[level].has_fma;
+    run("expand_math", tensor::expand_math(k.body, {.fused = fused, .fast = !options_.strict}));
     run("bind_shared", tensor::bind_shared(k.body));
     run("choose_parallel_loops", tensor::choose_parallel_loops(k.body, options_.threads, machines_[level]));
     k.name.clear();

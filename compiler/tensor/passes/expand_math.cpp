@@ -177,13 +177,21 @@ Expr FloatMath::erf(const Expr& x) const {
   return with_sign_of(select(a < number(1), near, far), x);
 }
 
-// x p(x^2) / q(x^2) for |x| < 3.9253, where it reaches 1.
-Expr FloatMath::fast_erf(const Expr& x) const {
-  static const std::vector<double> p{1.12837911,    0.190604031,    0.0527703054,
-                                     0.00377289183, 0.000284833921, 2.0457212e-06};
-  static const std::vector<double> q{1, 0.502251148, 0.114186645, 0.0149838999, 0.00116390828, 3.80441015e-05};
-  const Expr near = min(number(3.9253), max(number(-3.9253), x)), z = near * near;
+// x p(x^2) / q(x^2) for |x| < limit, where it reaches 1.
+Expr FloatMath::quotient(const Expr& x, double limit, const std::vector<double>& p,
+                         const std::vector<double>& q) const {
+  const Expr near = min(number(limit), max(number(-limit), x)), z = near * near;
   return min(number(1), max(number(-1), near * polynomial(p, z) / polynomial(q, z)));
+}
+
+Expr FloatMath::fast_erf(const Expr& x) const {
+  return quotient(x, 3.9253, {1.12837911, 0.190604031, 0.0527703054, 0.00377289183, 0.000284833921, 2.0457212e-06},
+                  {1, 0.502251148, 0.114186645, 0.0149838999, 0.00116390828, 3.80441015e-05});
+}
+
+Expr FloatMath::fast_tanh(const Expr& x) const {
+  return quotient(x, 9.01, {1, 0.136803865, 0.00386891863, 2.80193963e-05, 3.06137942e-08, -1.22248609e-11},
+                  {1, 0.470137179, 0.0272480007, 0.000393967348, 1.28820159e-06});
 }
 
 // sigmoid x is 1 / (1 + e^-x). Numerator and denominator are multiplied by 2^-lift, so that the denominator is finite
@@ -315,7 +323,7 @@ Expr expand_unary(const FloatMath& math, UnaryOp op, const Expr& x, bool fast, c
     case UnaryOp::log:
       return math.log(x);
     case UnaryOp::tanh:
-      return math.tanh(x);
+      return fast ? math.fast_tanh(x) : math.tanh(x);
     case UnaryOp::erf:
       return fast ? math.fast_erf(x) : math.erf(x);
     case UnaryOp::sigmoid:
@@ -353,13 +361,13 @@ Expr expand_unary(const FloatMath& math, UnaryOp op, const Expr& x, bool fast, c
 
 Expr expand_node(const Expr& e, MathOptions options) {
   const bool expandable = e.type() == dtype::f32 || e.type() == dtype::f64;
-  FloatMath math(e.type(), options.fused);
+  const FloatMath math(e.type(), options.fused);
   if (const Binary* x = as<Binary>(e)) {
     if (x->op == BinaryOp::pow && is_integer(e.type())) return integer_pow(x->a, x->b);
     if (x->op == BinaryOp::pow && expandable) {
       const Literal* exponent = as<Literal>(x->b);
       const auto known = exponent ? math.pow(x->a, exponent->number) : std::nullopt;
-      return known ? *known : math.pow(x->a, x->b);
+      return known ? *known : FloatMath(e.type(), options.fused || e.type() == dtype::f64).pow(x->a, x->b);
     }
     if (x->op == BinaryOp::rem && expandable) return math.remainder(x->a, x->b);
   }

@@ -14,10 +14,11 @@ namespace dlcc::tensor {
 //
 // A power with the literal exponent -1, -1/2, 1/2, 1, 2, 3 or 4 becomes products, a root or a quotient.
 struct MathOptions {
-  // Without, multiply-adds are rounded twice, for targets without the instruction: float32 errors stay below 4 ulp,
-  // float64 pow loses digits.
+  // Without, products and sums are rounded one by one, for CPUs without fused multiply-add: errors stay below 4 ulp.
+  // Powers of float64 are computed with fused multiply-adds all the same, since they need the bits.
   bool fused = true;
-  // erf of float32 is one quotient of polynomials, in a third of the time and within 6 ulp.
+  // erf and tanh of float32 are one quotient of polynomials each, within 6 ulp, or 8 if not fused: erf takes a third of
+  // the time.
   bool fast = false;
 };
 Expr expand_math(const Expr&, MathOptions = {});
