@@ -54,7 +54,8 @@ std::optional<PaddedCopy> plan_padded_copy(const Load& l, const Stage& stage, co
     PaddedCopy::Dimension& dimension = copy.dimensions.emplace_back();
     dimension.first = read->first;
     shape.push_back(read->count);
-    const bool is_row = in_phases && d + 1 == l.indices.size();
+    const bool is_row = d + 1 == l.indices.size();
+    if (is_row && !in_phases) continue;
     for (const Axis& axis : stage.axes) {
       const auto strided = strided_indices(l.indices[d], axis, stage);
       if (!strided) continue;

@@ -7,6 +7,7 @@
 //
 //       operand      0 1 2 3 4 5 6          stride 2, 3 taps:   0 2 4 6     stride 2, 1 tap:   0 2 4 6
 //                                                               1 3 5 -
+//     Or the row is copied as it is.
 //   * Along other dimensions, indices that no result reads are left out.
 #pragma once
 
@@ -35,8 +36,8 @@ struct PaddedCopy {
 };
 
 // A copy for the elements that a load of the stage reads. With `in_phases`, the last index of the load is a multiple,
-// by more than 1, of the row's index `x` and a sum without x. Empty if an index has no bounds, or the value outside is
-// no literal.
+// by more than 1, of the row's index `x` and a sum without x; else rows have no phases. Empty if an index has no bounds,
+// or the value outside is no literal.
 std::optional<PaddedCopy> plan_padded_copy(const Load&, const Stage&, const Var& x, bool in_phases);
 
 // Whether both copies hold the same elements in the same order.

@@ -177,6 +177,8 @@ TEST_CASE("narrow integers are summed in their own width") {
 }
 
 TEST_CASE("functions to which register tiles of a row do not apply") {
+  for (int64_t stride : {4, 5})
+    CHECK_FALSE(applies(pooling({.h = 21, .w = 71, .stride = stride}, max_of(dtype::f32), lowest(dtype::f32))));
   auto applies_to = [](const std::string& body, const std::string& result = "y: f32[4, 30]") {
     return applies(parse_function("tensor @f(x: f32[4, 256], n: i64[30]) -> (" + result + ") {\n" + body + "\n}"));
   };
