@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "tensor/analysis.h"
+#include "tensor/schedules/image_rows.h"
 #include "tensor/schedules/interior.h"
 #include "tensor/schedules/loops.h"
 #include "tensor/schedules/row_reduction.h"
@@ -360,12 +361,15 @@ class StageScheduler {
     bool along_reduced = false;
     for (const Load& l : loads_of(stage_.values[0])) {
       if (!depends_on(l, stage_.reduction->axes)) continue;
-      bool last = uses(l.indices.back(), last_axis);
-      for (size_t k = 0; k + 1 < l.indices.size(); ++k)
-        if (uses(l.indices[k], last_axis)) return false;
-      for (const Axis& a : stage_.axes)
-        if (uses(l.indices.back(), a.var) && a.extent != Dim(1)) return false;
-      along_reduced |= last;
+      for (size_t d = 0; d < l.indices.size(); ++d) {
+        if (!is_innermost(*l.buffer, d)) {
+          if (uses(l.indices[d], last_axis)) return false;
+          continue;
+        }
+        for (const Axis& a : stage_.axes)
+          if (uses(l.indices[d], a.var) && a.extent != Dim(1)) return false;
+        along_reduced |= uses(l.indices[d], last_axis);
+      }
     }
     return along_reduced;
   }

@@ -114,13 +114,12 @@ bool is_product_of_rows(const Slices& slices, const std::vector<bool>& constant)
   return is_sliced(contraction->data) && !is_sliced(contraction->weights);
 }
 
-// The configuration for blocks of all sizes: the panel width that the largest blocks would choose.
-std::optional<TuningConfig> shared_config(const ScheduleRequest& r) {
-  auto plan =
-      plan_contraction(r.function, r.layouts, r.constant, r.options, storage_machine(r.machines), false, r.config);
-  if (!plan) return std::nullopt;
+// The configuration for blocks of all sizes: the panel width that the largest blocks would choose, if they have panels.
+TuningConfig shared_config(const ScheduleRequest& r) {
   TuningConfig config = r.config;
-  config.panel_width = plan->panel_width;
+  if (auto plan =
+          plan_contraction(r.function, r.layouts, r.constant, r.options, storage_machine(r.machines), false, r.config))
+    config.panel_width = plan->panel_width;
   return config;
 }
 
@@ -141,9 +140,7 @@ std::optional<ScheduledFunction> schedule_row_blocks(const ScheduleRequest& r) {
     ScheduleRequest of_block = whole;
     of_block.function = block->slice;
     if (!slices) {
-      auto config = shared_config(of_block);
-      if (!config) return std::nullopt;
-      whole.config = of_block.config = *config;
+      whole.config = of_block.config = shared_config(of_block);
       slices = block;
     }
     blocks.push_back({rows, schedule(std::move(of_block))});

@@ -169,7 +169,7 @@ std::optional<SymbolicContraction> plan_symbolic_contraction(const TensorFunctio
   auto found = find_contraction(f, constant);
   if (!found) return std::nullopt;
   const Stage& stage = f.stages[static_cast<size_t>(found->stage)];
-  if (stage.axes.size() < 2) return std::nullopt;
+  if (stage.axes.size() < 2 || stage.axes.back().extent == Dim(1)) return std::nullopt;
   const Load& weights = found->weights;
   const Var &m = stage.axes[stage.axes.size() - 2].var, &n = stage.axes.back().var;
   const int n_dim = dimension_along(weights, n).value_or(-1);

@@ -35,8 +35,9 @@ struct SymbolicContraction {
   bool has_rows_of_k = false;  // with `panels`: K is the innermost dimension of both factors
 };
 
-// The contraction that this schedule handles: the function has symbols, the N axis is innermost in the result, the axis
-// before it is M, one dimension of the weights is N, and all storage is dense. Empty if there is none.
+// The contraction that this schedule handles: the function has symbols, the N axis is innermost in the result and not
+// of extent 1, the axis before it is M, one dimension of the weights is N, and all storage is dense. Empty if there is
+// none.
 std::optional<SymbolicContraction> plan_symbolic_contraction(const TensorFunction&, const std::map<Buffer, Layout>&,
                                                              const std::vector<bool>& constant,
                                                              const Machine& storage_machine);

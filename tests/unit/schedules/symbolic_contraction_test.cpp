@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include "harness.h"
+#include "tensor/analysis.h"
 #include "tensor/builder.h"
 
 using namespace dlcc;
@@ -64,6 +65,17 @@ TEST_CASE("products with symbolic M, N or K") {
                                       product(2, 5, s, 20), product(3, 7, 9, s)};
   for (const TensorFunction& f : functions) check_symbolic_schedule(f, {}, {}, {}, sizes);
   check_symbolic_schedule(functions[0], {}, {}, {.threads = 4}, sizes);
+}
+
+TEST_CASE("products with one column are sums along rows of both factors") {
+  for (const TensorFunction& f : {product(1, 9, 64, 1), product(1, 9, s, 1), product(2, s, s, 1), product(n, 5, 40, 1)}) {
+    if (symbols_of(f).empty())
+      check_schedule(f, {false, false});
+    else
+      check_symbolic_schedule(f, {}, {}, {}, sizes);
+    const std::string text = print(schedule({f, {false, false}, {{}, {}, {}}, {avx512}}).variants[0]);
+    CHECK_MESSAGE(text.find("partial") != std::string::npos, text);
+  }
 }
 
 TEST_CASE("products of attention with a scale and a mask, and with an expensive epilogue") {

@@ -343,3 +343,20 @@ TEST_CASE("the blocks of rows of a product share its packed weights") {
                            " in floordiv(n, 4) - 4 * floordiv(n, 16) {", " in floordiv(n - 4 * floordiv(n, 4), 3) {"})
     CHECK_MESSAGE(text.find(loop) != std::string::npos, text);
 }
+
+TEST_CASE("products of a symbolic number of rows with few columns, in blocks of rows") {
+  for (int64_t columns : {2, 3})
+    for (bool transposed : {false, true}) {
+      Definition d("dense");
+      Tensor x = d.input("x", dtype::f32, {n, 40});
+      Tensor w = d.input("w", dtype::f32, transposed ? Shape{columns, 40} : Shape{40, columns});
+      d.reduce_result("y", dtype::f32, {n, columns}, sum_of(dtype::f32), {40}, [&](Index i, Index k) {
+        return x(i[0], k[0]) * (transposed ? w(i[1], k[0]) : w(k[0], i[1]));
+      });
+      const TensorFunction f = d.finish();
+      for (bool constant : {true, false})
+        check_symbolic_schedule(f, {false, constant}, {}, {.threads = constant ? 1 : 4}, {0, 1, 2, 3, 6, 17, 64, 91});
+      const std::string text = print(schedule({f, {false, true}, {{}, {}, {}}, {avx512}}).variants[0]);
+      CHECK_MESSAGE(text.find("in floordiv(n, 64) {") != std::string::npos, text);
+    }
+}
