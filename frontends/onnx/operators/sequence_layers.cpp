@@ -127,9 +127,11 @@ class LinearAttention {
     n_.check(n_.has(decay) == gated_ && n_.has(beta) == corrected_, DiagnosticId::wrong_arity,
              fmt::format("update_rule '{}' needs {} the input decay and {} the input beta", rule_, gated_ ? "" : "not",
                          corrected_ ? "" : "not"));
-    for (int k : {query, key, value})
+    for (int k : {query, key, value, decay, beta}) {
+      if (!n_.has(k)) continue;
       n_.check(n_.in(k).rank() == 3, DiagnosticId::shape_mismatch,
                fmt::format("{} must have 3 axes, found {}", n_.in(k).role, n_.in(k).rank()));
+    }
     type_ = n_.failed() || n_.in(query).type.dtype != dtype::f64 ? dtype::f32 : dtype::f64;
   }
 

@@ -276,6 +276,11 @@ TEST_CASE("LinearAttention keeps a state from step to step") {
   const Constant x = floats({1, 2, 1}, {1, 2});
   CHECK(result_of("LinearAttention", {x, x, x}, heads + text("update_rule", "linear"), 2) ==
         "(1, 2, 1): 1 10\n(1, 1, 1, 1): 5");
+  const std::string inputs = value("input", "x", 1, {"1", "2", "1"}) + value("input", "d", 1, {"1", "2"});
+  const std::string gated =
+      node("LinearAttention", {"x", "x", "x", "", "d"}, {"y"}, heads + text("update_rule", "gated"));
+  CHECK(imported(graph_bytes(inputs + gated + "output { name: 'y' } ", 27), {}).find("decay must have 3 axes, found 2") !=
+        std::string::npos);
 }
 
 TEST_CASE("the length of a DFT or STFT that is an input needs a fixed value") {
