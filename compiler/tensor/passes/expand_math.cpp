@@ -177,21 +177,13 @@ Expr FloatMath::erf(const Expr& x) const {
   return with_sign_of(select(a < number(1), near, far), x);
 }
 
-// x p(x^2) / q(x^2) for |x| < limit, where it reaches 1.
-Expr FloatMath::quotient(const Expr& x, double limit, const std::vector<double>& p,
-                         const std::vector<double>& q) const {
-  const Expr near = min(number(limit), max(number(-limit), x)), z = near * near;
-  return min(number(1), max(number(-1), near * polynomial(p, z) / polynomial(q, z)));
-}
-
+// x p(x^2) / q(x^2) for |x| < 3.9253, where it reaches 1.
 Expr FloatMath::fast_erf(const Expr& x) const {
-  return quotient(x, 3.9253, {1.12837911, 0.190604031, 0.0527703054, 0.00377289183, 0.000284833921, 2.0457212e-06},
-                  {1, 0.502251148, 0.114186645, 0.0149838999, 0.00116390828, 3.80441015e-05});
-}
-
-Expr FloatMath::fast_tanh(const Expr& x) const {
-  return quotient(x, 9.01, {1, 0.136803865, 0.00386891863, 2.80193963e-05, 3.06137942e-08, -1.22248609e-11},
-                  {1, 0.470137179, 0.0272480007, 0.000393967348, 1.28820159e-06});
+  static const std::vector<double> p{1.12837911,    0.190604031,    0.0527703054,
+                                     0.00377289183, 0.000284833921, 2.0457212e-06};
+  static const std::vector<double> q{1, 0.502251148, 0.114186645, 0.0149838999, 0.00116390828, 3.80441015e-05};
+  const Expr near = min(number(3.9253), max(number(-3.9253), x)), z = near * near;
+  return min(number(1), max(number(-1), near * polynomial(p, z) / polynomial(q, z)));
 }
 
 // sigmoid x is 1 / (1 + e^-x). Numerator and denominator are multiplied by 2^-lift, so that the denominator is finite
@@ -323,7 +315,7 @@ Expr expand_unary(const FloatMath& math, UnaryOp op, const Expr& x, bool fast, c
     case UnaryOp::log:
       return math.log(x);
     case UnaryOp::tanh:
-      return fast ? math.fast_tanh(x) : math.tanh(x);
+      return math.tanh(x);
     case UnaryOp::erf:
       return fast ? math.fast_erf(x) : math.erf(x);
     case UnaryOp::sigmoid:

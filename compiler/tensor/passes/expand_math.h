@@ -17,8 +17,7 @@ struct MathOptions {
   // Without, products and sums are rounded one by one, for CPUs without fused multiply-add: errors stay below 4 ulp.
   // Powers of float64 are computed with fused multiply-adds all the same, since they need the bits.
   bool fused = true;
-  // erf and tanh of float32 are one quotient of polynomials each, within 6 ulp, or 8 if not fused: erf takes a third of
-  // the time.
+  // erf of float32 is one quotient of polynomials, in a third of the time and within 6 ulp, or 8 if not fused.
   bool fast = false;
 };
 Expr expand_math(const Expr&, MathOptions = {});

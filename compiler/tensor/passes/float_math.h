@@ -19,8 +19,7 @@ class FloatMath {
   Expr log1p(const Expr& x) const;
   Expr tanh(const Expr& x) const;
   Expr erf(const Expr& x) const;
-  Expr fast_erf(const Expr& x) const;   // of float32
-  Expr fast_tanh(const Expr& x) const;  // of float32
+  Expr fast_erf(const Expr& x) const;  // of float32
   Expr sigmoid(const Expr& x) const;
   Expr pow(const Expr& x, const Expr& y) const;
   std::optional<Expr> pow(const Expr& x, double y) const;  // for exponents with a short formula
@@ -73,7 +72,6 @@ class FloatMath {
   Expr from_bits(const Expr& b) const { return bitcast(type_, b); }
   Expr multiply_add(const Expr& a, const Expr& b, const Expr& c) const { return fused_ ? fma(a, b, c) : a * b + c; }
   Expr polynomial(const std::vector<double>& coefficients, const Expr& x) const;
-  Expr quotient(const Expr& x, double limit, const std::vector<double>& p, const std::vector<double>& q) const;
   Expr absolute(const Expr& x) const { return unary(UnaryOp::abs, x); }
   Expr root(const Expr& x) const { return unary(UnaryOp::sqrt, x); }
   Expr with_sign_of(const Expr& magnitude, const Expr& sign) const;
