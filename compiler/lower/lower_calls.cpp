@@ -436,8 +436,8 @@ const Lowerer::Scheduled& Lowerer::scheduled(const TensorCall& call) {
       k.body = std::move(body);
       tensor::verify_after(pass, k);
     };
-    // On machines without vectors, which emulate the instruction, functions have the bits of other machines.
-    const bool fused = options_.strict || machines_[level].has_fma || machines_[level].lanes(32) <= 1;
+    // Machines without vectors emulate fused multiply-adds, so that functions have the bits of machines that have them.
+    const bool fused = options_.strict || machines_[level].has_fma || machines_[level].lanes(32) == 1;
     run("expand_math", tensor::expand_math(k.body, {.fused = fused, .fast = !options_.strict}));
     run("bind_shared", tensor::bind_shared(k.body));
     run("choose_parallel_loops", tensor::choose_parallel_loops(k.body, options_.threads, machines_[level]));

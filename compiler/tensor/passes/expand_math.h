@@ -15,7 +15,7 @@ namespace dlcc::tensor {
 // A power with the literal exponent -1, -1/2, 1/2, 1, 2, 3 or 4 becomes products, a root or a quotient.
 struct MathOptions {
   // Without, products and sums are rounded one by one, for CPUs without fused multiply-add: errors stay below 4 ulp.
-  // Powers of float64 are computed with fused multiply-adds all the same, since they need the bits.
+  // Powers of float64, which would lose digits, have fused multiply-adds all the same.
   bool fused = true;
   // erf of float32 is one quotient of polynomials, in a third of the time and within 6 ulp, or 8 if not fused.
   bool fast = false;

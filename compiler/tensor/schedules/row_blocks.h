@@ -1,6 +1,7 @@
 // The schedule of products of a symbolic number of rows with static weights: x[n, 768] times w[768, 768]. A block of
 // rows is a static contraction, whose register tiles and panels are those of contraction.h; blocks of all sizes read
-// the same packed weights (Machine::row_block_sizes). Products of few columns have no panels:
+// the same packed weights (Machine::row_block_sizes). Products of fewer columns than a panel needs
+// (Machine::min_n_of_contraction) are computed in the same blocks, with the weights as they are:
 //
 //   parallel b in floordiv(n, 64): contraction of rows 64 * b + [0, 64)
 //   for b in the rest by 16: contraction of 16 rows          # at most three blocks

@@ -172,7 +172,7 @@ TEST_CASE("a power with a known exponent is a product, a root or a quotient") {
   }
 }
 
-TEST_CASE("float64 functions are within 2.5 ulp") {
+TEST_CASE("float64 functions are within 2.5 ulp, 4 if not fused") {
   std::vector<double> x{0.0, -0.0, 1, -1, INFINITY, -INFINITY, NAN, 709.7, 709.8, -745.1, -745.2, 5e-324};
   for (int k = 0; k < 40000; ++k) {
     x.push_back(random_unit() * 20), x.push_back(random_unit() * 750), x.push_back(random_unit());
