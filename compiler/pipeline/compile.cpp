@@ -8,6 +8,7 @@
 #include "lower/walk.h"
 #include "pipeline/bind_parameters.h"
 #include "pipeline/describe_interface.h"
+#include "pipeline/least_sizes.h"
 #include "support/files.h"
 #include "support/version.h"
 #include "targets/llvm/extensions.h"
@@ -51,10 +52,23 @@ std::optional<relay::Module> Compiler::import() {
   if (options_.model != "-") files_.insert(options_.model);
   import.files_read = &files_;
   model_hash_ = hash_bytes(*bytes);
-  auto module = timer_.run("import", [&] { return frontends::import_model(*bytes, import, diagnostics_); });
+  auto module = timer_.run("import", [&] { return import_accepted_sizes(*bytes, std::move(import)); });
   if (module && !options_.params.empty() && !bind_params(*module, frontends::is_text(*bytes))) return std::nullopt;
   if (module) contents_ = contents_of(*module);
   return module;
+}
+
+// Imports the model. If every run refuses the smallest values of a size, it is imported again without them.
+std::optional<relay::Module> Compiler::import_accepted_sizes(std::span<const std::byte> bytes,
+                                                             frontends::ImportOptions import) {
+  auto module = frontends::import_model(bytes, import, diagnostics_);
+  if (!module) return std::nullopt;
+  const auto ranges = ranges_of_accepted_sizes(*module);
+  if (ranges.empty()) return module;
+  for (const auto& [name, range] : ranges) import.dims.insert_or_assign(name, range);
+  Diagnostics same;  // as the first time
+  auto better = frontends::import_model(bytes, import, same);
+  return better ? std::move(better) : std::move(module);
 }
 
 // Puts the values of --params in place of parameters.

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -91,6 +92,7 @@ class Compiler {
 
  private:
   std::string model_name() const;  // for messages
+  std::optional<relay::Module> import_accepted_sizes(std::span<const std::byte>, frontends::ImportOptions);
   bool bind_params(relay::Module&, bool is_relay);
   std::optional<relay::Module> fuse(relay::Module);
   void remark_unused_records(bool any_followed);

@@ -1,10 +1,12 @@
 // Lower bounds of polynomials: interval arithmetic, improved by a search. One step of the search replaces an atom, or a
 // part of a term, by a bound of it: c * floor_div(a, c) <= a, floor_mod(a, b) <= b - 1 and <= a, min(a, b) <= a, or one
 // that follows from the assumptions. So n - 2 * floor_div(n, 2) >= 0 although the interval of the difference is
-// unbounded. The number of steps is limited.
+// unbounded. The number of steps is limited. Products are bounded by distances from least values, too: for h = 3 + x and
+// n = 1 + y, h * n - 2 * n is 1 + x + y + x * y.
 #include "shape/dim_bounds.h"
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 
 #include "shape/independent_parts.h"
@@ -78,6 +80,7 @@ class Search {
     if (d.is_overflow()) return unbounded_low;
     if (d.is_constant()) return exactly(d.value()).low;
     int64_t best = interval_of(d, depth).low;
+    if (best < sufficient_) best = std::max(best, by_distances(d));
     if (depth == 0) return best;
     auto is_done = [&] { return depth == search_depth && best >= sufficient_; };
     for (const Dim& fact : nonnegative_)
@@ -99,6 +102,46 @@ class Search {
     Interval product = exactly(t.coefficient);
     for (const Atom& atom : t.atoms) product = product * interval_of(*atom, depth);
     return product;
+  }
+
+  // The lower end of the interval of `d` as a polynomial in the distances of its atoms from their least values.
+  int64_t by_distances(const Dim& d) {
+    constexpr size_t most_atoms = 5;  // a product of k atoms is a sum of 2^k products of distances
+    struct Shifted {
+      int64_t least = 0;
+      Interval distance;
+    };
+    std::map<const DimAtom*, Shifted> shifted;
+    size_t longest = 0;
+    for (const Term& t : d.terms()) {
+      longest = std::max(longest, t.atoms.size());
+      for (const Atom& atom : t.atoms) {
+        const Interval range = interval_of(*atom, 0);
+        shifted[atom.get()] = is_infinite(range.low)
+                                  ? Shifted{0, range}
+                                  : Shifted{range.low, {0, (range + exactly(times(range.low, -1))).high}};
+      }
+    }
+    if (longest < 2 || longest > most_atoms) return unbounded_low;
+    std::vector<Term> products;
+    for (const Term& t : d.terms())
+      for (unsigned distances = 0; distances < 1u << t.atoms.size(); ++distances) {  // the other factors are numbers
+        Term product{{}, t.coefficient};
+        for (size_t k = 0; k < t.atoms.size(); ++k)
+          if ((distances >> k & 1) != 0)
+            product.atoms.push_back(t.atoms[k]);
+          else if (__builtin_mul_overflow(product.coefficient, shifted[t.atoms[k].get()].least, &product.coefficient))
+            return unbounded_low;
+        products.push_back(std::move(product));
+      }
+    const Dim in_distances = Dim::sum_of(std::move(products));
+    Interval sum{0, 0};
+    for (const Term& t : in_distances.terms()) {
+      Interval product = exactly(t.coefficient);
+      for (const Atom& atom : t.atoms) product = product * shifted[atom.get()].distance;
+      sum = sum + product;
+    }
+    return in_distances.is_overflow() ? unbounded_low : sum.low;
   }
 
   Interval interval_of(const DimAtom& atom, int depth) {
@@ -154,12 +197,16 @@ class Search {
     }
   }
 
+  static Term without_atom(Term t, size_t k) {
+    t.atoms.erase(t.atoms.begin() + static_cast<std::ptrdiff_t>(k));
+    return t;
+  }
+
   // Replaces atom k of the term `t` of `d` by its own bounds.
   void by_atom(const Dim& d, const Term& t, size_t k, int depth, int64_t& best) {
     const DimAtom& atom = *t.atoms[k];
     const Dim &a = atom.args[0], &b = atom.args[1];
-    Term rest = t;
-    rest.atoms.erase(rest.atoms.begin() + static_cast<std::ptrdiff_t>(k));
+    const Term rest = without_atom(t, k);
     const int sign = sign_of(rest);
     if (sign == 0) return;
     const Dim cofactor = Dim::sum_of({rest}), others = d - Dim::sum_of({t});

@@ -146,12 +146,19 @@ for dims in "--dim a=0.. --dim b=0.." "--dim a=0..4 --dim b=0..3"; do
   grep -q "status 7" err.txt || fail "$(cat err.txt)"
 done
 
-# A window that is larger than the image is refused before anything runs.
+# Heights that are smaller than a window are out of bounds. A window that is larger than an image of two heights is
+# refused before anything runs.
 for operator in "nn.conv2d(%x, ones(shape=[1, 1, 5, 5], dtype=\"float32\"))" "nn.max_pool2d(%x, pool_size=[5, 5])"; do
   echo "def @main(%x: Tensor[(1, 1, h, 5), float32]) { $operator }" >window.rly
   expect_status 0 run window.rly --input image_5.npy
   for pixels in 2 4; do
     expect_status 1 run window.rly --input image_$pixels.npy
-    grep -q "status 8" err.txt || fail "$operator: $(cat err.txt)"
+    grep -q "declared as h, where h is at least 5" err.txt || fail "$operator: $(cat err.txt)"
   done
 done
+echo "def @main(%x: Tensor[(1, 1, a, 5), float32], %y: Tensor[(1, 1, b, 5), float32]) {
+  nn.max_pool2d(concatenate((%x, %y), axis=2), pool_size=[7, 5]) }" >window.rly
+expect_status 0 run window.rly --input image_2.npy --input image_5.npy
+expect_status 1 run window.rly --input image_2.npy --input image_4.npy
+grep -q "status 8" err.txt || fail "$(cat err.txt)"
+expect_status 1 window.rly --dim a=1..2 --dim b=1..4 -o window.o

@@ -257,6 +257,17 @@ TEST_CASE("bounds of differences use the bounds of quotients and of min and max"
   CHECK(max(count - min(count, 1), 0) == count - min(count, 1));
 }
 
+TEST_CASE("bounds of products use the least values of their factors") {
+  const Dim x = Dim::symbol({"x", 3}), y = Dim::symbol({"y", 3, 40}), k = Dim::symbol({"k", -3, 2});
+  CHECK(bounds(x * b - b * 2) == "1..?");
+  CHECK(bounds(x * b * 4 - b * 12) == "0..?");
+  CHECK(bounds(x * b - b * 4) == "?..?");
+  CHECK(bounds((x - 2) * (y - 2)) == "1..?");  // x * y - 2 * x - 2 * y + 4
+  CHECK(bounds((x - 2) * (y - 2) * (b + 1)) == "2..?");
+  CHECK(bounds((k + 3) * (y - 3)) == "0..185");
+  CHECK(bounds((x - 2) * floor_div(y, 2) - x + 2) == "0..?");
+}
+
 TEST_CASE("the value of a dim is computed in checked arithmetic") {
   Dim d = b * s * 4 - floor_div(h, b) + max(s, h);
   CHECK(d.evaluate({{"b", 2}, {"s", 3}, {"h", 7}}) == 24 - 3 + 7);
