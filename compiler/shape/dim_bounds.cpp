@@ -1,8 +1,8 @@
 // Lower bounds of polynomials: interval arithmetic, improved by a search. One step of the search replaces an atom, or a
 // part of a term, by a bound of it: c * floor_div(a, c) <= a, floor_mod(a, b) <= b - 1 and <= a, min(a, b) <= a, or one
 // that follows from the assumptions. So n - 2 * floor_div(n, 2) >= 0 although the interval of the difference is
-// unbounded. The number of steps is limited. Products are bounded by distances from least values, too: for h = 3 + x and
-// n = 1 + y, h * n - 2 * n is 1 + x + y + x * y.
+// unbounded. The number of steps is limited. Products are bounded by distances from least values, too: for h = 3 + x
+// and n = 1 + y, h * n - 2 * n is 1 + x + y + x * y.
 #include "shape/dim_bounds.h"
 
 #include <algorithm>

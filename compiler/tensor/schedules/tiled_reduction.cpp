@@ -212,11 +212,19 @@ class TileChooser {
   }
 
   double time_of_tile(int64_t unrolled, int64_t vectors, const std::vector<bool>& shared) const {
-    int64_t loads = 0;
+    double loads = 0;
     for (size_t k = 0; k < loads_.size(); ++k)
-      loads += values_of(k, unrolled, vectors, shared) * std::max<int64_t>(strides_[k], 1);
-    const int64_t bound = std::max<int64_t>({unrolled * vectors, loads, machine_.accumulators_in_flight});
-    return static_cast<double>(bound) + machine_.tile_overhead;
+      loads += static_cast<double>(values_of(k, unrolled, vectors, shared)) * lines_of(k);
+    const auto updates = static_cast<double>(std::max<int64_t>(unrolled * vectors, machine_.accumulators_in_flight));
+    return std::max(updates, loads) + machine_.tile_overhead;
+  }
+
+  // The cache lines that a vector of load `k` is in, on average: its taps begin anywhere in a line.
+  double lines_of(size_t k) const {
+    if (strides_[k] == 0) return 1;
+    const int64_t bytes = strides_[k] * lanes_ * bits(loads_[k].buffer->type) / 8;
+    return static_cast<double>(strides_[k]) +
+           static_cast<double>(bytes) / static_cast<double>(machine_.cache_line_bytes);
   }
 
   bool fits_registers(int64_t unrolled, int64_t vectors, const std::vector<bool>& shared) const {
