@@ -62,6 +62,16 @@ TEST_CASE("grouped convolutions of dense images") {
     check_tiled(convolution(shape));
 }
 
+TEST_CASE("channels share the vectors of a grouped convolution's data, which are in two cache lines each") {
+  const Dim h = Dim::symbol({"h", 1}), w = Dim::symbol({"w", 1});
+  for (const Conv& shape : {Conv{.c = 16, .h = 56, .w = 56, .o = 16, .groups = 4, .epilogue = false},
+                            Conv{.c = 16, .h = h, .w = w, .o = 16, .groups = 4, .epilogue = false}}) {
+    const auto plan = plan_tiled_reduction(convolution(shape), 0, {}, avx512);
+    REQUIRE(plan);
+    CHECK(shares_vectors(*plan, avx512));
+  }
+}
+
 TEST_CASE("images of symbolic height and width") {
   const Dim h = Dim::symbol({"h", 1}), w = Dim::symbol({"w", 1});
   auto check = [](const TensorFunction& f) {
