@@ -1,5 +1,6 @@
 // nn.adaptive_max_pool1d ... 3d, nn.adaptive_avg_pool1d ... 3d: poolings to a given size. Window i of an axis of
 // `in` elements and `out` windows begins at floor(i * in / out) and ends before ceil((i + 1) * in / out).
+#include "relay/op_support/axis_order.h"
 #include "relay/op_support/composition.h"
 
 namespace dlcc::relay::ops {
@@ -20,14 +21,6 @@ struct PooledAxis {
   bool is_uniform() const { return in % out == 0; }
   int64_t most() const { return is_uniform() ? in / out : (in - 1) / out + 2; }  // elements of a window
 };
-
-std::vector<int64_t> moved_axes(int axes, bool to_front) {
-  std::vector<int64_t> order = {0};
-  if (to_front) order.push_back(axes + 1);
-  for (int k = 0; k < axes; ++k) order.push_back(to_front ? k + 1 : k + 2);
-  if (!to_front) order.push_back(1);
-  return order;
-}
 
 // The windows of all elements, of equal sizes or not, with the channels as axis 1.
 Value pooled(Composition& c, const Value& x, const std::vector<PooledAxis>& axes, bool average) {
@@ -66,16 +59,14 @@ Value adaptive_pool(const AdaptivePoolAttrs& a, Composition& c, int rank, bool a
   Value x = c.operand(0);
   c.require(first_of({check_type(x.type, "data", types::real), check_rank(x.type, "data", rank + 2),
                       check_positive("output_size", a.output_size)}));
-  const bool last = a.layout == channels_last[rank - 1];
-  if (!last) c.require(check_layout("layout", a.layout, channels_first[rank - 1]));
-  c.require(check_layout("out_layout", a.out_layout.empty() ? a.layout : a.out_layout, a.layout));
+  const std::string own = channels_first[rank - 1], &out_layout = a.out_layout.empty() ? a.layout : a.out_layout;
+  c.require(first_of({check_axis_order("layout", a.layout, own), check_axis_order("out_layout", out_layout, own)}));
   if (a.output_size.size() > 1 && a.output_size.size() != static_cast<size_t>(rank))
     c.fail(attribute_error(fmt::format("output_size must have {} numbers, found {}", rank, a.output_size.size())));
-  if (last) x = c.call("transpose", {x}, {{"axes", moved_axes(rank, true)}});
-  auto restored = [&](const Value& v) {
-    return last ? c.call("transpose", {v}, {{"axes", moved_axes(rank, false)}}) : v;
-  };
-  if (a.output_size.empty()) return restored(x);
+  const AxisOrder data(a.layout, own), result(out_layout, own);
+  if (!data.is_own()) x = c.transpose(x, data.axes());
+  auto ordered = [&](const Value& v) { return result.is_own() ? v : c.transpose(v, result.inverse()); };
+  if (a.output_size.empty()) return ordered(x);
   std::vector<PooledAxis> axes;
   std::vector<int64_t> pixels;
   bool to_one = true;
@@ -87,12 +78,12 @@ Value adaptive_pool(const AdaptivePoolAttrs& a, Composition& c, int rank, bool a
     if (provably_lt(in, 1)) c.fail(shape_error(fmt::format("spatial axis {} has no element", k)));
     axes.push_back({in.is_constant() ? in.value() : 0, out});
   }
-  if (to_one) return restored(c.call(average ? "mean" : "max", {x}, {{"axis", pixels}, {"keepdims", true}}));
+  if (to_one) return ordered(c.call(average ? "mean" : "max", {x}, {{"axis", pixels}, {"keepdims", true}}));
   for (const PooledAxis& axis : axes)
     if (axis.in == 0)
       c.fail({DiagnosticId::dynamic_shape, fmt::format("the pooled sizes of shape {} must be known", str(x.shape())),
               "give the sizes with --dim NAME=VALUE"});
-  return restored(pooled(c, x, axes, average));
+  return ordered(pooled(c, x, axes, average));
 }
 
 void add(OperatorTable& table, int rank, bool average) {
@@ -105,8 +96,7 @@ void add(OperatorTable& table, int rank, bool average) {
                           : "the largest elements of windows that cover the data, as many as given",
        .defaults = defaults,
        .attributes = {{"output_size", &A::output_size, "windows per spatial axis; as many as elements if empty"},
-                      {"layout", &A::layout,
-                       "order of the data's axes: channels before the spatial axes or behind them"},
+                      {"layout", &A::layout, "order of the data's axes"},
                       {"out_layout", &A::out_layout, "order of the result's axes; the data's if empty"}},
        .arguments = {"data"}},
       [rank, average](const A& a, Composition& c) { return adaptive_pool(a, c, rank, average); }));

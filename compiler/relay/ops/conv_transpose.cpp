@@ -2,6 +2,7 @@
 // convolution of the data, with zeros between its elements, with the mirrored weight whose channels are exchanged
 // (Dumoulin and Visin, "A guide to convolution arithmetic for deep learning", 2016, section 4).
 #include "relay/attr_structs.h"
+#include "relay/op_support/axis_order.h"
 #include "relay/op_support/composition.h"
 #include "relay/op_support/windows.h"
 
@@ -56,6 +57,16 @@ std::vector<Window> windows_of(const ConvAttrs& a, const Composition& c, const s
 
 // ---- transposed convolutions
 
+// The order of the weight's axes. With one or three spatial axes TVM's letters I and O mean the other one, so that only
+// the default orders are clear.
+AxisOrder weight_order(const ConvTransposeAttrs& a, const Composition& c, int rank) {
+  const std::string own = transposed_layouts[rank - 1];
+  if (a.kernel_layout == layouts_of_tvm[rank - 1]) return {own, own};
+  c.require(rank == 2 ? check_axis_order("kernel_layout", a.kernel_layout, own)
+                      : check_layout("kernel_layout", a.kernel_layout, own));
+  return {a.kernel_layout, own};
+}
+
 // The weight (channels of the data, channels of the result in a group, taps) as that of a convolution: mirrored, with
 // the channels of the result first.
 Value mirrored_weight(Composition& c, const Value& weight, int64_t groups) {
@@ -74,15 +85,20 @@ Value mirrored_weight(Composition& c, const Value& weight, int64_t groups) {
 }
 
 Value conv_transpose(const ConvTransposeAttrs& a, Composition& c, int rank) {
-  const Value x = c.operand(0), weight = c.operand(1);
+  const Value x = c.operand(0);
+  Value weight = c.operand(1);
+  const std::string own = channels_first[rank - 1], &out_layout = a.out_layout.empty() ? a.data_layout : a.out_layout;
   c.require(first_of({check_type(x.type, "data", types::number),
                       check_factors(x.type, "data", weight.type, "weight", a.out_dtype),
-                      check_rank(x.type, "data", rank + 2), check_rank(weight.type, "weight", rank + 2)}));
-  const bool of_tvm = a.kernel_layout == layouts_of_tvm[rank - 1];
-  check_layouts(a, c, rank, of_tvm ? layouts_of_tvm[rank - 1] : transposed_layouts[rank - 1]);
-  c.require(check_equal(weight.shape()[0], "the first size of the weight", x.shape()[1], "the data's channels"));
-  if (!(floor_mod(x.shape()[1], Dim(a.groups)) == Dim(0)))
-    c.fail(shape_error(fmt::format("{} channels cannot be divided into {} groups", x.shape()[1].str(), a.groups)));
+                      check_rank(x.type, "data", rank + 2), check_rank(weight.type, "weight", rank + 2),
+                      check_axis_order("data_layout", a.data_layout, own),
+                      check_axis_order("out_layout", out_layout, own), check_positive("groups", {a.groups})}));
+  const AxisOrder data(a.data_layout, own), taps_and_channels = weight_order(a, c, rank);
+  if (!taps_and_channels.is_own()) weight = c.transpose(weight, taps_and_channels.axes());
+  const Dim channels = data.to_own(x.shape())[1];
+  c.require(check_equal(weight.shape()[0], "the input channels of the weight", channels, "the data's channels"));
+  if (!(floor_mod(channels, Dim(a.groups)) == Dim(0)))
+    c.fail(shape_error(fmt::format("{} channels cannot be divided into {} groups", channels.str(), a.groups)));
   if (a.channels && !(weight.shape()[1] * Dim(a.groups) == Dim(*a.channels)))
     c.fail(shape_error(fmt::format("channels is {}, but the weight has {} output channels", *a.channels,
                                    (weight.shape()[1] * Dim(a.groups)).str())));
@@ -93,7 +109,7 @@ Value conv_transpose(const ConvTransposeAttrs& a, Composition& c, int rank) {
         attribute_error(fmt::format("output_padding must have {} numbers, found {}", rank, a.output_padding.size())));
   const std::vector<int64_t> none = {0, 0};
   std::vector<int64_t> strides = {1, 1};
-  AttrList widths = {none, none};
+  AttrList widths = {none, none};  // like the strides, of the batch, the channels and the spatial axes
   for (size_t k = 0; k < windows.size(); ++k) {
     const Window& w = windows[k];
     const int64_t more = a.output_padding[a.output_padding.size() == 1 ? 0 : k];
@@ -103,9 +119,13 @@ Value conv_transpose(const ConvTransposeAttrs& a, Composition& c, int rank) {
     strides.push_back(w.stride);
     widths.emplace_back(std::vector<int64_t>{w.dilated_size() - 1 - w.before, w.dilated_size() - 1 - w.after + more});
   }
-  const Value spread = c.call("nn.dilate", {x}, {{"strides", strides}});
-  const Value padded = c.call("nn.pad", {spread, c.number(x.dtype(), 0)}, {{"pad_width", widths}});
-  Attrs conv = {{"groups", a.groups}, {"dilation", a.dilation}, {"padding", std::vector<int64_t>{0}}};
+  const Value spread = c.call("nn.dilate", {x}, {{"strides", data.from_own(strides)}});
+  const Value padded = c.call("nn.pad", {spread, c.number(x.dtype(), 0)}, {{"pad_width", data.from_own(widths)}});
+  Attrs conv = {{"groups", a.groups},
+                {"dilation", a.dilation},
+                {"padding", std::vector<int64_t>{0}},
+                {"data_layout", a.data_layout},
+                {"out_layout", out_layout}};
   if (a.out_dtype) conv["out_dtype"] = std::string(name(*a.out_dtype));
   return c.call(fmt::format("nn.conv{}d", rank), {padded, mirrored_weight(c, weight, a.groups)}, conv);
 }

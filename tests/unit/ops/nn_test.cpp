@@ -142,10 +142,48 @@ TEST_CASE("convolutions and poolings of every order of axes are those of NCHW") 
     attrs["out_layout"] = "CHNW";
     CHECK(in_order(apply(op, attrs, {last}), "CHNW", "NCHW").same_as(pooled));
   }
+  for (const char* op : {"nn.adaptive_avg_pool2d", "nn.adaptive_max_pool2d"}) {
+    CAPTURE(op);
+    const Attrs windows = {{"output_size", list({2, 4})}};
+    Attrs attrs = windows;
+    attrs.merge(Attrs{{"layout", "WNHC"}, {"out_layout", "NHWC"}});
+    const Constant pooled = apply(op, attrs, {in_order(x, "NCHW", "WNHC")});
+    CHECK(in_order(pooled, "NHWC", "NCHW").same_as(apply(op, windows, {x})));
+  }
+  CHECK(type_of("nn.adaptive_avg_pool3d", {{"output_size", list({2})}, {"layout", "NDHWC"}}, {f32({1, 4, 5, 6, 3})}) ==
+        "Tensor[(1, 2, 2, 2, 3), float32]");
   CHECK(type_of("nn.conv1d", {{"data_layout", "NWC"}, {"kernel_layout", "WIO"}}, {f32({1, 8, 3}), f32({3, 3, 4})}) ==
         "Tensor[(1, 6, 4), float32]");
   CHECK(type_of("nn.max_pool3d", {{"pool_size", list({2, 2, 2})}, {"layout", "NDHWC"}}, {f32({1, 4, 5, 6, 3})}) ==
         "Tensor[(1, 3, 4, 5, 3), float32]");
+}
+
+TEST_CASE("transposed convolutions of every order of axes are those of NCHW") {
+  const Constant x = floats({2, 4, 5, 6}, counting(240)), w = floats({4, 3, 3, 2}, counting(72));
+  const Attrs conv = {{"strides", list({2, 1})},
+                      {"padding", list({1, 0, 0, 1})},
+                      {"output_padding", list({1, 0})},
+                      {"groups", 2}};
+  const Constant expected = apply("nn.conv2d_transpose", conv, {x, w});
+  struct Case {
+    std::string data, kernel, result;
+  };
+  for (const Case& c : {Case{"NHWC", "IOHW", ""}, Case{"NHWC", "HWOI", "NHWC"}, Case{"NCHW", "OIHW", "NHWC"},
+                        Case{"HWCN", "WOHI", "CNWH"}}) {
+    CAPTURE(c.data);
+    const std::string result = c.result.empty() ? c.data : c.result;
+    Attrs attrs = conv;
+    attrs.merge(Attrs{{"data_layout", c.data}, {"kernel_layout", c.kernel}, {"out_layout", c.result}});
+    const Constant y =
+        apply("nn.conv2d_transpose", attrs, {in_order(x, "NCHW", c.data), in_order(w, "IOHW", c.kernel)});
+    CHECK(in_order(y, result, "NCHW").same_as(expected));
+  }
+  const auto volume = [](const char* kernel) {
+    return Attrs{{"strides", list({2, 2, 2})}, {"data_layout", "NDHWC"}, {"kernel_layout", kernel}};
+  };
+  const Operands operands = {f32({1, 4, 5, 6, 3}), f32({3, 8, 2, 2, 2})};
+  CHECK(type_of("nn.conv3d_transpose", volume("OIDHW"), operands) == "Tensor[(1, 8, 10, 12, 8), float32]");
+  CHECK(error_of("nn.conv3d_transpose", volume("DHWIO"), operands).starts_with("unsupported-attribute: kernel_layout"));
 }
 
 TEST_CASE("bias_add adds along an axis; batch_norm uses the given statistics") {
