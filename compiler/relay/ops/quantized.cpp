@@ -198,8 +198,9 @@ void add_contractions(OperatorTable& table) {
                             require_sums(c, a.out_dtype);
                             Attrs attrs = conv_attributes(a);
                             if (transpose) attrs["output_padding"] = a.output_padding;
+                            const size_t channels = std::min(a.kernel_layout.find('O'), a.kernel_layout.size());
                             return contraction(c, transpose ? "nn.conv2d_transpose" : "nn.conv2d", attrs,
-                                               transpose ? 1 : 0);
+                                               static_cast<int64_t>(channels));
                           }));
   }
 }

@@ -438,6 +438,10 @@ TEST_CASE("operators on quantized tensors") {
   const Constant image = bytes({1, 1, 1, 1}, {3}), kernel = bytes({1, 1, 3, 3}, counting(9));
   check_values(apply("qnn.conv2d", {{"padding", list({1, 1})}}, {image, kernel, half, zero(1), half, zero(0)}),
                {1, 1, 1, 1}, {8});
+  const Constant zeros = tensor_of(dtype::i32, {2}, {1, 2});  // of the channels of the result, the last axis
+  check_values(apply("qnn.conv2d", {{"kernel_layout", "HWIO"}},
+                     {image, bytes({1, 1, 1, 2}, {5, 7}), half, zero(1), half, zeros}),
+               {1, 2, 1, 1}, {8, 10});
   check_values(apply("qnn.conv2d_transpose", {}, {image, bytes({1, 1, 1, 2}, {1, 2}), half, zero(1), half, zero(0)}),
                {1, 1, 1, 2}, {2, 4});
   CHECK(error_of("qnn.dense", {{"out_dtype", "int8"}}, types_of({x, w, half, zero(1), half, zero(0)})) ==
