@@ -219,7 +219,8 @@ class TileChooser {
     return std::max(updates, loads) + machine_.tile_overhead;
   }
 
-  // The cache lines that a vector of load `k` is in, on average: its taps begin anywhere in a line.
+  // The accesses to cache lines of a vector of load `k`, which is made of `stride` vectors of neighbours. A vector of
+  // a tap begins anywhere in a line, so that one as long as a line is in two.
   double lines_of(size_t k) const {
     if (strides_[k] == 0) return 1;
     const int64_t bytes = strides_[k] * lanes_ * bits(loads_[k].buffer->type) / 8;
