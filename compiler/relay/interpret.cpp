@@ -280,7 +280,11 @@ class Machine {
     const tensor::TensorFunction& f = module_.tensor_functions.at(call.function);
     if (const std::vector<Symbol> symbols = tensor::symbols_of(f); !symbols.empty()) {
       const std::map<std::string, int64_t> sizes = sizes_of(f, symbols, list, call.function, b.location);
-      for (const Symbol& s : symbols) list.push_back(Constant::of<int64_t>(dtype::i64, {}, {sizes.at(s.name)}));
+      for (const Symbol& s : symbols) {
+        const int64_t size = sizes.at(s.name);
+        if (size < s.low || size > s.high) throw Stopped{tensor::Status::dimension_out_of_range};
+        list.push_back(Constant::of<int64_t>(dtype::i64, {}, {size}));
+      }
       auto is_size = [&](const Dim& d) {
         const int64_t value = d.evaluate(sizes).value_or(-1);
         return value >= 0 && value <= tensor::max_elements;

@@ -5,8 +5,8 @@
 //
 // for a window of 5 rows in an image of h. Required are sizes of values that may be negative, or too large in a tensor
 // without elements; the sizes, less 1, that an operator requires to be positive (OperatorSpec::positive_sizes), such as
-// the number of windows of a pooling; and the distances of a callee's sizes from their lower bounds, on which the
-// simplifications of its body rely. Sizes of operands, of the parameters of all functions but @main, and of a callee's
+// the number of windows of a pooling; and the distances of a callee's sizes from their lower bounds, and of a tensor
+// function's from both bounds, on which the simplifications of its body rely. Sizes of operands, of the parameters of all functions but @main, and of a callee's
 // result are valid. The sizes of a branch's result are required before the branch, because both arms have them. A size
 // that has been required before, in the same or an enclosing block, is not required again. The pass has to run before
 // fusion, which hides these sizes.
@@ -96,9 +96,28 @@ class SizeRequirer {
       if (std::holds_alternative<Var>(call->callee)) return;  // the body, which may define the sizes, requires them
     }
     if (std::holds_alternative<MatchCast>(binding.op)) return;
+    if (const CallTensor* call = std::get_if<CallTensor>(&binding.op)) require_bounds(*call);
     std::vector<Atom> operands;
     for_each_atom(binding.op, [&](const Atom& a) { operands.push_back(a); });
     require_valid_sizes(binding.var->type, operands);
+  }
+
+  void require_bounds(const CallTensor& call) {
+    const tensor::TensorFunction& callee = module_.tensor_functions.at(call.function);
+    std::vector<DimPair> pairs;
+    for (size_t k = 0; k < callee.params.size(); ++k)
+      if (const Type type = type_of(module_, call.args[k]); const TensorType* argument = as<TensorType>(type))
+        add_dim_pairs(callee.params[k]->shape, argument->shape, pairs);
+    const std::map<std::string, Dim> values = sizes_at_call(pairs);
+    for (const tensor::Buffer& b : callee.params)
+      for (const Dim& d : b->shape)
+        for (const Symbol& symbol : d.symbols())
+          if (const auto value = values.find(symbol.name); value != values.end()) require_between(value->second, symbol);
+  }
+
+  void require_between(const Dim& size, const Symbol& bounds) {
+    if (!provably_le(bounds.low, size)) require(size - Dim(bounds.low));
+    if (bounds.high != INT64_MAX && !provably_le(size, bounds.high)) require(Dim(bounds.high) - size);
   }
 
   void require_positive_sizes(const Operator& op, const Call& call) {

@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include "engines.h"
 #include "frontends/frontend.h"
 
 using namespace dlcc;
@@ -37,6 +38,18 @@ TEST_CASE("an image has at least the size of a window") {
   CHECK(accepted(R"(def @main(%x: Tensor[(1, 1, h, 9), float32]) {
     nn.avg_pool2d(nn.max_pool2d(%x, pool_size=[3, 3], strides=[2, 2]), pool_size=[4, 1])
   })") == "h=9.. ");
+}
+
+TEST_CASE("sizes are within the bounds of the tensor functions that they are passed to") {
+  const std::string text = R"(tensor @f<s in 6..9>(p0: f32[s, 2 * s]) -> (result: f32[6]) {
+  result[i0 < 6] = p0[i0, 3] * 2.0
+}
+def @main(%x: Tensor[(t, 2 * t), float32]) { call_tensor(@f, %x) })";
+  CHECK(accepted(text) == "t=6.. ");
+  for (int64_t size : {5, 6, 9, 10}) {
+    CAPTURE(size);
+    CHECK(difference_of_engines(static_cast<unsigned>(size), text, {{dtype::f32, {size, 2 * size}}}) == "");
+  }
 }
 
 TEST_CASE("accepted sizes are in the range that the caller gives") {
