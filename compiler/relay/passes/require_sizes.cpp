@@ -6,10 +6,10 @@
 // for a window of 5 rows in an image of h. Required are sizes of values that may be negative, or too large in a tensor
 // without elements; the sizes, less 1, that an operator requires to be positive (OperatorSpec::positive_sizes), such as
 // the number of windows of a pooling; and the distances of a callee's sizes from their lower bounds, and of a tensor
-// function's from both bounds, on which the simplifications of its body rely. Sizes of operands, of the parameters of all functions but @main, and of a callee's
-// result are valid. The sizes of a branch's result are required before the branch, because both arms have them. A size
-// that has been required before, in the same or an enclosing block, is not required again. The pass has to run before
-// fusion, which hides these sizes.
+// function's from both bounds, on which the simplifications of its body rely. Sizes of operands, of the parameters of
+// all functions but @main, and of a callee's result are valid. The sizes of a branch's result are required before the
+// branch, because both arms have them. A size that has been required before, in the same or an enclosing block, is not
+// required again. The pass has to run before fusion, which hides these sizes.
 #include <algorithm>
 
 #include "relay/operator.h"
@@ -112,7 +112,8 @@ class SizeRequirer {
     for (const tensor::Buffer& b : callee.params)
       for (const Dim& d : b->shape)
         for (const Symbol& symbol : d.symbols())
-          if (const auto value = values.find(symbol.name); value != values.end()) require_between(value->second, symbol);
+          if (const auto value = values.find(symbol.name); value != values.end())
+            require_between(value->second, symbol);
   }
 
   void require_between(const Dim& size, const Symbol& bounds) {
