@@ -88,11 +88,11 @@ Value conv_transpose(const ConvTransposeAttrs& a, Composition& c, int rank) {
   const Value x = c.operand(0);
   Value weight = c.operand(1);
   const std::string own = channels_first[rank - 1], &out_layout = a.out_layout.empty() ? a.data_layout : a.out_layout;
-  c.require(first_of({check_type(x.type, "data", types::number),
-                      check_factors(x.type, "data", weight.type, "weight", a.out_dtype),
-                      check_rank(x.type, "data", rank + 2), check_rank(weight.type, "weight", rank + 2),
-                      check_axis_order("data_layout", a.data_layout, own),
-                      check_axis_order("out_layout", out_layout, own), check_positive("groups", {a.groups})}));
+  c.require(
+      first_of({check_type(x.type, "data", types::number),
+                check_factors(x.type, "data", weight.type, "weight", a.out_dtype), check_rank(x.type, "data", rank + 2),
+                check_rank(weight.type, "weight", rank + 2), check_axis_order("data_layout", a.data_layout, own),
+                check_axis_order("out_layout", out_layout, own), check_positive("groups", {a.groups})}));
   const AxisOrder data(a.data_layout, own), taps_and_channels = weight_order(a, c, rank);
   if (!taps_and_channels.is_own()) weight = c.transpose(weight, taps_and_channels.axes());
   const Dim channels = data.to_own(x.shape())[1];
