@@ -1,6 +1,7 @@
 #include "pipeline/least_sizes.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "relay/input_dims.h"
 #include "relay/passes/passes.h"
@@ -21,9 +22,9 @@ std::vector<Dim> required_sizes(const relay::Module& module) {
   return sizes;
 }
 
-// The least value of the symbol at which each of the sizes that depend on it alone is not negative; the symbol's upper
-// bound if there is none below it, or none among the first values.
-int64_t least_accepted(const Symbol& symbol, const std::vector<Dim>& sizes) {
+// The least value of the symbol at which no size that depends on it alone is negative. Empty if it is not below the
+// symbol's upper bound, or not among the first values.
+std::optional<int64_t> least_accepted(const Symbol& symbol, const std::vector<Dim>& sizes) {
   const std::vector<Symbol> alone = {symbol};
   const int64_t end = symbol.high - symbol.low > most_refused ? symbol.low + most_refused : symbol.high;
   auto is_refused = [&](int64_t value) {
@@ -35,7 +36,7 @@ int64_t least_accepted(const Symbol& symbol, const std::vector<Dim>& sizes) {
   };
   int64_t value = symbol.low;
   while (value < end && is_refused(value)) ++value;
-  return value == end ? symbol.high : value;
+  return value < end ? std::optional(value) : std::nullopt;
 }
 
 }  // namespace
@@ -46,10 +47,10 @@ std::map<std::string, SizeRange> ranges_of_accepted_sizes(const relay::Module& m
   if (dims.empty()) return ranges;
   const std::vector<Dim> sizes = required_sizes(module);
   for (const InputDim& d : dims) {
-    const int64_t least = least_accepted(d.symbol, sizes);
-    if (least == d.symbol.low || least == d.symbol.high) continue;
+    const auto least = least_accepted(d.symbol, sizes);
+    if (!least || *least == d.symbol.low) continue;
     SizeRange range;
-    range.low = least * d.multiple, range.high = d.high(), range.multiple = d.multiple;
+    range.low = *least * d.multiple, range.high = d.high(), range.multiple = d.multiple;
     if (d.typical != 0) range.typical = std::max(d.typical, range.low);
     ranges.emplace(d.name, range);
   }

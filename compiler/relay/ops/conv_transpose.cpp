@@ -57,8 +57,8 @@ std::vector<Window> windows_of(const ConvAttrs& a, const Composition& c, const s
 
 // ---- transposed convolutions
 
-// The order of the weight's axes. With one or three spatial axes TVM's letters I and O mean the other one, so that only
-// the default orders are clear.
+// The order of the weight's axes. In TVM's defaults for one and three spatial axes, O stands for the channels of the
+// data and I for those of the result. Other orders of these letters would be ambiguous and are refused.
 AxisOrder weight_order(const ConvTransposeAttrs& a, const Composition& c, int rank) {
   const std::string own = transposed_layouts[rank - 1];
   if (a.kernel_layout == layouts_of_tvm[rank - 1]) return {own, own};
@@ -93,8 +93,8 @@ Value conv_transpose(const ConvTransposeAttrs& a, Composition& c, int rank) {
                 check_factors(x.type, "data", weight.type, "weight", a.out_dtype), check_rank(x.type, "data", rank + 2),
                 check_rank(weight.type, "weight", rank + 2), check_axis_order("data_layout", a.data_layout, own),
                 check_axis_order("out_layout", out_layout, own), check_positive("groups", {a.groups})}));
-  const AxisOrder data(a.data_layout, own), taps_and_channels = weight_order(a, c, rank);
-  if (!taps_and_channels.is_own()) weight = c.transpose(weight, taps_and_channels.axes());
+  const AxisOrder data(a.data_layout, own), kernel = weight_order(a, c, rank);
+  if (!kernel.is_own()) weight = c.transpose(weight, kernel.axes());
   const Dim channels = data.to_own(x.shape())[1];
   c.require(check_equal(weight.shape()[0], "the input channels of the weight", channels, "the data's channels"));
   if (!(floor_mod(channels, Dim(a.groups)) == Dim(0)))

@@ -198,6 +198,7 @@ void add_contractions(OperatorTable& table) {
                             require_sums(c, a.out_dtype);
                             Attrs attrs = conv_attributes(a);
                             if (transpose) attrs["output_padding"] = a.output_padding;
+                            // Without an O the convolution refuses the layout.
                             const size_t channels = std::min(a.kernel_layout.find('O'), a.kernel_layout.size());
                             return contraction(c, transpose ? "nn.conv2d_transpose" : "nn.conv2d", attrs,
                                                static_cast<int64_t>(channels));

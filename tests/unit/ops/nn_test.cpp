@@ -114,21 +114,27 @@ static Constant in_order(const Constant& x, const std::string& from, const std::
   return apply("transpose", {{"axes", axes}}, {x});
 }
 
+struct Layouts {
+  std::string data, kernel, result;  // an empty result is in the order of the data
+};
+
+// The result, in the order NCHW, of a convolution whose operands are given in NCHW and `own_kernel` and passed in the
+// layouts.
+static Constant in_layouts(const Layouts& l, const std::string& op, Attrs attrs, const Constant& x, const Constant& w,
+                           const std::string& own_kernel) {
+  attrs.merge(Attrs{{"data_layout", l.data}, {"kernel_layout", l.kernel}, {"out_layout", l.result}});
+  const Constant y = apply(op, attrs, {in_order(x, "NCHW", l.data), in_order(w, own_kernel, l.kernel)});
+  return in_order(y, l.result.empty() ? l.data : l.result, "NCHW");
+}
+
 TEST_CASE("convolutions and poolings of every order of axes are those of NCHW") {
   const Constant x = floats({2, 4, 5, 6}, counting(240)), w = floats({6, 2, 3, 2}, counting(72));
   const Attrs conv = {{"strides", list({2, 1})}, {"padding", list({1, 0, 1, 1})}, {"groups", 2}};
   const Constant expected = apply("nn.conv2d", conv, {x, w});
-  struct Case {
-    std::string data, kernel, result;
-  };
-  for (const Case& c : {Case{"NHWC", "HWIO", ""}, Case{"NHWC", "HWOI", "NHWC"}, Case{"NCHW", "OHWI", "NHWC"},
-                        Case{"HWCN", "IOWH", "CNWH"}}) {
-    CAPTURE(c.data);
-    const std::string result = c.result.empty() ? c.data : c.result;
-    Attrs attrs = conv;
-    attrs.merge(Attrs{{"data_layout", c.data}, {"kernel_layout", c.kernel}, {"out_layout", c.result}});
-    const Constant y = apply("nn.conv2d", attrs, {in_order(x, "NCHW", c.data), in_order(w, "OIHW", c.kernel)});
-    CHECK(in_order(y, result, "NCHW").same_as(expected));
+  for (const Layouts& l : {Layouts{"NHWC", "HWIO", ""}, Layouts{"NHWC", "HWOI", "NHWC"},
+                           Layouts{"NCHW", "OHWI", "NHWC"}, Layouts{"HWCN", "IOWH", "CNWH"}}) {
+    CAPTURE(l.data);
+    CHECK(in_layouts(l, "nn.conv2d", conv, x, w, "OIHW").same_as(expected));
   }
   for (const char* op : {"nn.max_pool2d", "nn.avg_pool2d", "nn.sum_pool2d", "nn.global_max_pool2d", "nn.global_avg_pool2d"}) {
     CAPTURE(op);
@@ -165,18 +171,10 @@ TEST_CASE("transposed convolutions of every order of axes are those of NCHW") {
                       {"output_padding", list({1, 0})},
                       {"groups", 2}};
   const Constant expected = apply("nn.conv2d_transpose", conv, {x, w});
-  struct Case {
-    std::string data, kernel, result;
-  };
-  for (const Case& c : {Case{"NHWC", "IOHW", ""}, Case{"NHWC", "HWOI", "NHWC"}, Case{"NCHW", "OIHW", "NHWC"},
-                        Case{"HWCN", "WOHI", "CNWH"}}) {
-    CAPTURE(c.data);
-    const std::string result = c.result.empty() ? c.data : c.result;
-    Attrs attrs = conv;
-    attrs.merge(Attrs{{"data_layout", c.data}, {"kernel_layout", c.kernel}, {"out_layout", c.result}});
-    const Constant y =
-        apply("nn.conv2d_transpose", attrs, {in_order(x, "NCHW", c.data), in_order(w, "IOHW", c.kernel)});
-    CHECK(in_order(y, result, "NCHW").same_as(expected));
+  for (const Layouts& l : {Layouts{"NHWC", "IOHW", ""}, Layouts{"NHWC", "HWOI", "NHWC"},
+                           Layouts{"NCHW", "OIHW", "NHWC"}, Layouts{"HWCN", "WOHI", "CNWH"}}) {
+    CAPTURE(l.data);
+    CHECK(in_layouts(l, "nn.conv2d_transpose", conv, x, w, "IOHW").same_as(expected));
   }
   const auto volume = [](const char* kernel) {
     return Attrs{{"strides", list({2, 2, 2})}, {"data_layout", "NDHWC"}, {"kernel_layout", kernel}};
