@@ -31,15 +31,29 @@ std::optional<StridedIndices> strided_indices(const Expr& index, const Axis& axi
   return StridedIndices{{range->low, stride, std::min(rests, stride), axis.var}, rests};
 }
 
+using Elements = std::function<Stmt(const Expr& i)>;
+
+Stmt vector_of(const Expr& first, int64_t lanes, const Elements& element) {
+  Var i = make_var("i");
+  return for_loop(i, lanes, LoopKind::vector, element(first + Expr(i)));
+}
+
 // A loop over the elements of a row, in vectors that may overlap.
-Stmt in_vectors_of(const Dim& count, const std::function<Stmt(const Expr& i)>& element) {
-  auto vector = [&](const Expr& first, int64_t lanes) {
-    Var i = make_var("i");
-    return for_loop(i, lanes, LoopKind::vector, element(first + Expr(i)));
-  };
+Stmt in_vectors_of(const Dim& count, const Elements& element) {
+  auto vector = [&](const Expr& first, int64_t lanes) { return vector_of(first, lanes, element); };
   if (!count.is_constant()) return overlapping_vectors(0, count, channel_block, vector);
   return in_row_tiles(count, 1, channel_block, Repetition::allowed,
                       [&](const RowVectors& row) { return vector(row.left, row.lanes); });
+}
+
+// The same for elements that are seldom many: the rows above and below an image, the columns beside it.
+Stmt in_few_vectors_of(const Dim& count, const Elements& element) {
+  if (count.is_constant()) return in_vectors_of(count, element);
+  Var i = make_var("i");
+  const Stmt single = for_loop(i, Expr(count), LoopKind::serial, element(Expr(i)));
+  if (provably_lt(count, channel_block)) return single;
+  return with_overlap(
+      0, count, channel_block, [&](const Expr& first) { return vector_of(first, channel_block, element); }, single);
 }
 
 }  // namespace
@@ -131,7 +145,7 @@ Stmt fill(const PaddedCopy& copy) {
   };
   auto outside = [&](int64_t phase, const Dim& from, const Dim& to) -> Stmt {
     if (from == to) return nullptr;
-    return in_vectors_of(to - from, [&](const Expr& i) { return store_at(phase, i + Expr(from), copy.outside); });
+    return in_few_vectors_of(to - from, [&](const Expr& i) { return store_at(phase, i + Expr(from), copy.outside); });
   };
   auto elements = [&](int64_t phase, const Dim& from, const Dim& to) -> Stmt {
     if (from == to) return nullptr;
