@@ -9,6 +9,7 @@
 #include <map>
 #include <numeric>
 
+#include "shape/bound_cache.h"
 #include "shape/independent_parts.h"
 #include "shape/monomials.h"
 #include "support/integers.h"
@@ -245,7 +246,7 @@ class Search {
 
 // A lower bound of the dim. The search ends as soon as the bound is `sufficient`. Independent parts of the dim are
 // bounded one by one: there are fewer replacements to try.
-int64_t lower(const Dim& d, const std::vector<Dim>& nonnegative, int64_t sufficient) {
+int64_t searched(const Dim& d, const std::vector<Dim>& nonnegative, int64_t sufficient) {
   if (d.is_overflow() || d.terms().size() < 3) return Search(nonnegative, sufficient).lower(d, search_depth);
   const std::vector<Dim> parts = independent_parts(d, nonnegative);
   if (parts.size() == 1) return Search(nonnegative, sufficient).lower(d, search_depth);
@@ -268,6 +269,13 @@ int64_t lower(const Dim& d, const std::vector<Dim>& nonnegative, int64_t suffici
   }
   for (size_t k = 0; k < parts.size(); ++k) improve(k);
   return std::accumulate(bounds.begin(), bounds.end(), Interval{0, 0}).low;
+}
+
+int64_t lower(const Dim& d, const std::vector<Dim>& nonnegative, int64_t sufficient) {
+  auto search = [&] { return searched(d, nonnegative, sufficient); };
+  if (d.is_constant() || d.is_overflow() || !nonnegative.empty()) return search();
+  thread_local BoundCache cache;
+  return cache.find_or(d, sufficient, search);
 }
 
 }  // namespace

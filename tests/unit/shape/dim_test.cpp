@@ -268,6 +268,21 @@ TEST_CASE("bounds of products use the least values of their factors") {
   CHECK(bounds((x - 2) * floor_div(y, 2) - x + 2) == "0..?");
 }
 
+TEST_CASE("bounds that were found before are those of symbols with the same bounds") {
+  auto with_half = [](int64_t low, int64_t high) {
+    const Dim t = Dim::symbol({"t", low, high});
+    return t + floor_div(t, 2);
+  };
+  for (int repetition = 0; repetition < 2; ++repetition) {
+    CHECK(with_half(0, INT64_MAX).lower_bound() == 0);
+    CHECK(with_half(3, INT64_MAX).lower_bound() == 4);
+    CHECK_FALSE(with_half(3, INT64_MAX).upper_bound());
+    CHECK(with_half(3, 4).upper_bound() == 6);
+    CHECK_FALSE(provably_le(5, with_half(3, 4)));
+    CHECK(provably_le(4, with_half(3, 4)));
+  }
+}
+
 TEST_CASE("the value of a dim is computed in checked arithmetic") {
   Dim d = b * s * 4 - floor_div(h, b) + max(s, h);
   CHECK(d.evaluate({{"b", 2}, {"s", 3}, {"h", 7}}) == 24 - 3 + 7);
