@@ -4,8 +4,8 @@
 //   void KERNEL_task(frame, index)                               calls it for task `index`
 //
 // The frame is on the forking function's stack: { captured values..., the extent if it is symbolic, a status for each
-// task }. A loop of symbolic extent has a constant number of tasks, whose shares are found at run time; few iterations,
-// whose cost is below that of a fork, are done by one call of the share.
+// task }. A loop of symbolic extent has a constant number of tasks, whose shares are found at run time. At sizes for
+// which a loop costs less than a fork, it is one call of the share on this thread.
 #include <algorithm>
 
 #include "targets/llvm/kernel_emitter.h"
@@ -42,7 +42,6 @@ llvm::Function* KernelEmitter::emit_task(llvm::Function* share, llvm::StructType
 
 void KernelEmitter::emit_parallel(const For& loop, Value* extent, int64_t typical) {
   Captured captured = captured_by(make_stmt(loop));
-  auto* number = llvm::dyn_cast<llvm::ConstantInt>(extent);
   std::optional<Range> range;
   if (auto known = range_of(loop.extent, ranges_)) range = Range{0, std::max<int64_t>(known->high - 1, 0)};
   llvm::Type* bound = b_.getInt64Ty();
@@ -54,13 +53,13 @@ void KernelEmitter::emit_parallel(const For& loop, Value* extent, int64_t typica
   // The caller tests the statuses one by one: one task per thread keeps them few.
   const bool can_fail = !function_->getReturnType()->isVoidTy();
   auto tasks = static_cast<uint64_t>(can_fail ? threads_ : count_tasks(loop, typical, threads_, level_.machine));
-  if (number) return fork(share, captured, extent, tasks);
-  // Few iterations are one call of the share on this thread.
-  auto least = static_cast<uint64_t>(min_parallel_iterations(loop, level_.machine));
+  const Dim cost = cost_in_sizes(loop, level_.machine);
+  if (cost.is_constant() || cost.is_overflow()) return fork(share, captured, extent, tasks);
   auto* few = llvm::BasicBlock::Create(b_.getContext(), "few", function_);
   auto* many = llvm::BasicBlock::Create(b_.getContext(), "many", function_);
   auto* after = llvm::BasicBlock::Create(b_.getContext(), "shared", function_);
-  b_.CreateCondBr(b_.CreateICmpULT(extent, b_.getInt64(least)), few, many);
+  const auto fork_cost = static_cast<uint64_t>(level_.machine.fork_cost);
+  b_.CreateCondBr(b_.CreateICmpULT(value_of(cost), b_.getInt64(fork_cost)), few, many);
   b_.SetInsertPoint(few);
   std::vector<Value*> all = captured.values();
   all.push_back(b_.getInt64(0)), all.push_back(extent);

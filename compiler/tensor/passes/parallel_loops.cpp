@@ -5,6 +5,7 @@
 
 #include "shape/typical_sizes.h"
 #include "support/integers.h"
+#include "tensor/dim_of.h"
 #include "tensor/intrinsic.h"
 #include "tensor/simplify.h"
 #include "tensor/visit.h"
@@ -164,6 +165,39 @@ class LoopSelector {
   Ranges ranges_;
 };
 
+// The cost of a statement as a dim. A loop whose extent depends on more than sizes counts with the largest extent that
+// it has at typical sizes, or as one iteration.
+class SizeCost {
+ public:
+  explicit SizeCost(const Machine& machine) : machine_(machine) {}
+
+  Dim of(const Stmt& s) {
+    if (const For* x = as<For>(s)) return of_loop(*x);
+    if (const Let* x = as<Let>(s)) return of(x->body);
+    if (const Allocate* x = as<Allocate>(s)) return of(x->body);
+    if (const IfThen* x = as<IfThen>(s)) return of(x->then_body) + of(x->else_body);
+    if (const Sequence* x = as<Sequence>(s)) {
+      std::vector<Dim> parts;
+      for (const Stmt& part : x->body) parts.push_back(of(part));
+      return sum(parts);
+    }
+    return s ? Dim(static_cast<int64_t>(cost_of(s, {}, machine_))) : Dim(0);
+  }
+
+ private:
+  Dim of_loop(const For& x) {
+    assume_typical_sizes(x.extent, ranges_);
+    const auto range = range_of(x.extent, ranges_);
+    if (range) ranges_[x.var] = {0, std::max<int64_t>(range->high - 1, 0)};
+    auto size_of = [](const Var& v) { return is_symbol_var(v) ? std::optional(Dim::symbol({v->name})) : std::nullopt; };
+    const Dim largest = range ? std::max<int64_t>(range->high, 0) : 1;
+    return dim_of(x.extent, size_of).value_or(largest) * of(x.body);
+  }
+
+  const Machine& machine_;
+  Ranges ranges_;
+};
+
 }  // namespace
 
 Stmt choose_parallel_loops(const Stmt& s, int threads, const Machine& machine) {
@@ -188,8 +222,6 @@ int64_t typical_extent(const For& loop) {
   return range ? std::max<int64_t>(range->high, 1) : typical_size;
 }
 
-int64_t min_parallel_iterations(const For& loop, const Machine& machine) {
-  return 1 + static_cast<int64_t>(machine.fork_cost / std::max(cost_of(loop.body, {}, machine), 1.0));
-}
+Dim cost_in_sizes(const For& loop, const Machine& machine) { return SizeCost(machine).of(make_stmt(loop)); }
 
 }  // namespace dlcc::tensor

@@ -22,8 +22,9 @@ int64_t count_tasks(const For&, int64_t extent, int threads, const Machine&);
 // The extent of a loop at typical sizes.
 int64_t typical_extent(const For&);
 
-// The least number of iterations of a parallel loop of symbolic extent that cost more than a fork.
-int64_t min_parallel_iterations(const For&, const Machine&);
+// The estimated cost of a loop as a dim over the sizes, in the unit of Machine::fork_cost: a parallel loop whose cost is
+// not constant is worth a fork only at sizes for which it is more than that.
+Dim cost_in_sizes(const For&, const Machine&);
 
 // The estimated cost of a statement, in the unit of Machine::call_cost. A loop of unknown extent counts as one
 // iteration. `ranges` are those of the statement's free variables.

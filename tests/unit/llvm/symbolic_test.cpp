@@ -152,11 +152,12 @@ TEST_CASE("code of a batch of slices, with scratch and on threads") {
   for (int threads : {1, 3}) check_code(g, threads, [&](Machine& m) { m.fork_cost = 1, m.min_task_cost = 1; });
 }
 
-TEST_CASE("parallel loops of symbolic extent run every iteration once") {
+TEST_CASE("parallel loops run every iteration once at sizes that are worth a fork and at others") {
   // With free forks threads share every loop; with expensive forks they do not share few iterations.
   for (double cost : {0.0, 1e4})
     for (int threads : {2, 3, 16})
-      check_code(chain({n, 2, s}), threads, [&](Machine& m) { m.fork_cost = cost, m.min_task_cost = 1; });
+      for (const Shape& shape : {Shape{n, 2, s}, Shape{12, n, s}})
+        check_code(chain(shape), threads, [&](Machine& m) { m.fork_cost = cost, m.min_task_cost = 1; });
 }
 
 }  // namespace dlcc::test

@@ -56,6 +56,20 @@ TEST_CASE("threads never store into one byte") {
 
 TEST_CASE("a loop with less work than a fork and a join stays serial") { CHECK(forks(nest(4, 4, 16), 2).empty()); }
 
+TEST_CASE("the cost of a loop is known for each size, also if its own extent is constant") {
+  const Dim n = Dim::symbol({"n", 1});
+  Buffer y = make_buffer("y", dtype::f32, {12, n, n});
+  Var head = make_var("head"), row = make_var("row"), column = make_var("column");
+  Stmt one = for_loop(column, Expr(n), LoopKind::vector, store(y, {head, row, column}, literal(dtype::f32, 1.0)));
+  const Stmt heads = for_loop(head, 12, LoopKind::parallel, for_loop(row, Expr(n), LoopKind::serial, one));
+  const Machine machine;
+  const Dim expected = n * n * Dim(12 * static_cast<int64_t>(machine.memory_store_cost));
+  CHECK(cost_in_sizes(*as<For>(heads), machine) == expected);
+  // The rows up to `head` are as many as in the last iteration.
+  const Stmt triangle = for_loop(head, 12, LoopKind::parallel, for_loop(row, Expr(head) + Expr(1), LoopKind::serial, one));
+  CHECK(cost_in_sizes(*as<For>(triangle), machine) == n * Dim(12 * 12 * static_cast<int64_t>(machine.memory_store_cost)));
+}
+
 TEST_CASE("a long parallel loop has the same number of tasks for each thread") {
   auto tasks = [](const Stmt& s, int threads) {
     const For& loop = *as<For>(s);
