@@ -102,19 +102,30 @@ Linear KernelEmitter::linearize(const Expr& e) {
     }
   }
   // Loop-invariant: hoisted.
-  auto depth = depth_of(e);
-  auto range = range_of(e, ranges_);
-  if (depth && depends_on_sizes_only(e))
-    return atom(emit_hoisted(&function_->getEntryBlock(), of_sizes_, e), 0, range.has_value(), range);
+  auto invariant = [&](const Invariant& i) { return atom(i.value, i.depth, i.range.has_value(), i.range); };
+  if (const Invariant* known = find_invariant(e)) return invariant(*known);
+  const auto depth = depth_of(e);
+  if (depth && depends_on_sizes_only(e)) return invariant(emit_hoisted(&function_->getEntryBlock(), of_sizes_, e, 0));
   auto loop = std::ranges::find_if(loops_, [&](const Loop& l) { return depth && l.depth > *depth; });
-  if (loop == loops_.end()) return atom(emit(e), innermost, range.has_value(), range);
-  return atom(emit_hoisted(loop->preheader, loop->invariants, e), *depth, range.has_value(), range);
+  if (loop != loops_.end()) return invariant(emit_hoisted(loop->preheader, loop->invariants, e, *depth));
+  const auto range = range_of(e, ranges_);
+  return atom(emit(e), innermost, range.has_value(), range);
 }
 
-// Emits the expression at the end of a block, once.
-Value* KernelEmitter::emit_hoisted(llvm::BasicBlock* block, Invariants& invariants, const Expr& e) {
-  for (const auto& [known, value] : invariants)
-    if (structurally_equal(known, e)) return value;
+const KernelEmitter::Invariant* KernelEmitter::find_invariant(const Expr& e) const {
+  auto find = [&](const Invariants& all) {
+    const auto known = std::ranges::find_if(all, [&](const Invariant& i) { return structurally_equal(i.e, e); });
+    return known != all.end() ? &*known : nullptr;
+  };
+  if (const Invariant* known = find(of_sizes_)) return known;
+  for (const Loop& loop : loops_)
+    if (const Invariant* known = find(loop.invariants)) return known;
+  return nullptr;
+}
+
+// Emits the expression at the end of a block.
+const KernelEmitter::Invariant& KernelEmitter::emit_hoisted(llvm::BasicBlock* block, Invariants& invariants,
+                                                            const Expr& e, int depth) {
   llvm::IRBuilder<>::InsertPointGuard guard(b_);
   if (llvm::Instruction* terminator = block->getTerminator())
     b_.SetInsertPoint(terminator);
@@ -124,8 +135,7 @@ Value* KernelEmitter::emit_hoisted(llvm::BasicBlock* block, Invariants& invarian
   std::swap(memos, memos_);
   Value* value = emit(e);
   std::swap(memos, memos_);
-  invariants.emplace_back(e, value);
-  return value;
+  return invariants.emplace_back(Invariant{e, value, depth, range_of(e, ranges_)});
 }
 
 bool KernelEmitter::depends_on_sizes_only(const Expr& e) {

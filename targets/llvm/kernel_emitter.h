@@ -91,7 +91,14 @@ class KernelEmitter {
     int64_t elements;  // -1: symbolic
   };
   using Memo = std::unordered_map<const tensor::ExprNode*, Value*>;
-  using Invariants = std::vector<std::pair<tensor::Expr, Value*>>;
+  // An index expression that is computed outside of the loops in which it is used.
+  struct Invariant {
+    tensor::Expr e;
+    Value* value;
+    int depth;                   // of the innermost loop that it depends on
+    std::optional<tensor::Range> range;  // if known
+  };
+  using Invariants = std::vector<Invariant>;
 
   // A pointer induction variable: base + terms, of which one is the loop's counter and the others are loop-invariant.
   struct PointerInduction {
@@ -163,7 +170,8 @@ class KernelEmitter {
   std::optional<std::vector<int64_t>> known_lanes(const Linear&) const;  // without terms and constant
   std::optional<int> depth_of(const tensor::Expr&) const;
   static bool depends_on_sizes_only(const tensor::Expr&);  // on symbols, and on nothing else
-  Value* emit_hoisted(llvm::BasicBlock*, Invariants&, const tensor::Expr&);
+  const Invariant* find_invariant(const tensor::Expr&) const;
+  const Invariant& emit_hoisted(llvm::BasicBlock*, Invariants&, const tensor::Expr&, int depth);
   llvm::Align alignment_of(const Memory&, const Linear& offset, int64_t element_bytes);
   Value* inside(const Linear& index,
                 const Dim& extent);  // 0 <= index < extent, scalar or per lane; null if always true
