@@ -54,9 +54,11 @@ struct Rows {
         shape(reduced_shape(x.shape(), reduced, false)),
         extents(extents_of(x.shape(), reduced)) {}
 
-  bool is_short() const {
-    const Dim count = product(extents);
-    return count.is_constant() && count.value() <= short_row;
+  // The extents of one row for the k-th mean: none of its elements for the correction of a short row.
+  Shape extents_for(size_t k) const {
+    Shape result = extents;
+    if (k > 0 && !result.empty()) result[0] = result[0] * min(max(product(extents) - Dim(short_row), Dim(0)), Dim(1));
+    return result;
   }
   std::vector<Expr> element(Index row, Index r) const { return merge_index(reduced, false, row, r); }
   std::vector<Expr> row_of(Index i) const {
@@ -82,9 +84,10 @@ TensorFunction define_standardize(const StandardizeAttrs& a, const Operands& in)
     for (const Tensor& mean : means) value = value - mean(row);
     return value;
   };
-  const size_t terms = !a.center ? 0 : rows.is_short() ? 1 : 2;
-  while (means.size() < terms) {
-    Tensor total = d.reduce("total", rows.shape, tensor::sum_of(type), rows.extents,
+  for (size_t k = 0; k < (a.center ? 2 : 0); ++k) {
+    const Shape extents = rows.extents_for(k);
+    if (k > 0 && product(extents) == Dim(0)) break;
+    Tensor total = d.reduce("total", rows.shape, tensor::sum_of(type), extents,
                             [&](Index row, Index r) { return difference(rows.element(row, r), row); });
     means.push_back(d.compute("mean", type, rows.shape, [&](Index row) { return total(row) / count; }));
   }

@@ -66,6 +66,14 @@ TEST_CASE("a convolution is concatenated with an image of a symbolic number of c
                   {{dtype::f32, {1, 16, 8, 8}}, {dtype::f32, {1, 3, 8, 8}}});
 }
 
+TEST_CASE("the mean of a row of symbolic length is corrected where the row is long") {
+  for (int64_t length : {1, 7, 2048, 2049, 4100})
+    check_engines(R"(def @main(%x: Tensor[(2, n), float32], %w: Tensor[(n), float32]) {
+      nn.standardize(%x, %w, %w, axis=[1])
+    })",
+                  {{dtype::f32, {2, length}}, {dtype::f32, {length}}});
+}
+
 TEST_CASE("a quantized convolution is quantized again by way of float16") {
   check_engines(R"(def @main(%x: Tensor[(1, 16, 4, 4), uint8]) {
     let %three = cast(3, dtype="uint8");
