@@ -3,6 +3,7 @@
 
 #include "relay/call_graph.h"
 #include "relay/inference.h"
+#include "relay/type_arguments.h"
 #include "relay/types_in.h"
 #include "relay/unused_name.h"
 
