@@ -110,6 +110,7 @@ TEST_CASE("the last tile of a symbolic number of rows overlaps another one, unle
             .variants[0]);
     CAPTURE(text);
     CHECK(text.find("min(16 * tile, w - 16)") != std::string::npos);  // the padded copy
+    CHECK(text.find(" and ") == text.rfind(" and "));                 // only the copy tests its index
     return text.find("min(8 * tile, h - 8)") != std::string::npos && text.find("min(4 * tile, h - 4)") != std::string::npos;
   };
   CHECK(overlaps(DepthwiseEpilogue::nothing));
