@@ -281,6 +281,38 @@ TEST_CASE("a Loop whose iterations give a carried value a size that does not dep
   CHECK(after(3) == "(4, 2): 1 2 3 4 1 2 3 4");
 }
 
+TEST_CASE("a Loop whose iterations append the last rows of a carried value") {
+  auto graph = [](const std::string& begin, const std::string& end, const std::string& rows) {
+    const std::string last = node("Slice", {"y", "begin", "end", "zero"}, {"rows"});
+    return value("input", "first", f32, {"m", "1"}) + value("input", "n", i64, {}) +
+           integers_named("begin", "1", begin) + integers_named("end", "1", end) + integers_named("zero", "1", "0") +
+           changing_loop(last + rows);
+  };
+  ImportOptions options;
+  options.dims["m"].low = 0;
+  auto after = [&](const std::vector<std::byte>& bytes, const std::vector<float>& first, int64_t n) {
+    return evaluated(bytes, {floats({static_cast<int64_t>(first.size()), 1}, first), integers({}, {n})}, options);
+  };
+  const std::string to_end = "9223372036854775807", append = concat("y", "rows", "z", 0);
+  const std::vector<std::byte> one = graph_bytes(graph("-1", to_end, append));
+  CHECK(after(one, {7, 8}, 0) == "(2, 1): 7 8");
+  CHECK(after(one, {7, 8}, 2) == "(4, 1): 7 8 8 8");
+  CHECK(after(one, {}, 2) == "(0, 1):");
+  const std::vector<std::byte> two = graph_bytes(graph("-2", to_end, append));
+  CHECK(after(two, {7}, 3) == "(6, 1): 7 7 7 7 7 7");
+  CHECK(after(two, {7, 8, 9}, 2) == "(7, 1): 7 8 9 8 9 8 9");
+  const std::vector<std::byte> inner = graph_bytes(graph("-2", "-1", append));
+  CHECK(after(inner, {7}, 3) == "(1, 1): 7");
+  CHECK(after(inner, {7, 8}, 2) == "(4, 1): 7 8 7 8");
+  // A sliding window has no more rows however often the loop runs.
+  const std::string window = node("Mul", {"y", "y"}, {"squares"}) + concat("y", "squares", "both", 0) +
+                             node("Slice", {"both", "begin", "end", "zero"}, {"z"});
+  const std::vector<std::byte> sliding = graph_bytes(graph("-3", to_end, window));
+  CHECK(after(sliding, {2}, 0) == "(1, 1): 2");
+  CHECK(after(sliding, {2}, 2) == "(3, 1): 4 4 16");
+  CHECK(imported(sliding).find("max(m, 3)") != std::string::npos);
+}
+
 TEST_CASE("a Loop whose iterations change two axes of a carried value") {
   const std::string graph = value("input", "first", f32, {"m", "w"}) + value("input", "x", f32, {"1", "2"}) +
                             integers_named("n", "", "1") +
