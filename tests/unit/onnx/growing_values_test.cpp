@@ -206,17 +206,50 @@ TEST_CASE("a carried size without a derivable bound needs --bound") {
   CHECK_MESSAGE(refused.find("error[dynamic-shape]: the iterations change the size of axis 0 of the carried value "
                              "'y.1', float32 [m, 1] before the loop, and nothing bounds it") != std::string::npos,
                 refused);
-  CHECK_MESSAGE(refused.find("--bound y_1=100") != std::string::npos, refused);
-  ImportOptions options;
-  options.bounds["y_1"] = 6;
-  auto at = [&](int64_t m, int64_t n) {
-    const std::vector<float> first(static_cast<size_t>(m), 5);
-    return evaluated(graph_bytes(graph), {floats({m, 1}, first), integers({}, {n})}, options);
+  CHECK_MESSAGE(refused.find("--bound last=100") != std::string::npos, refused);
+  for (const char* bounded : {"last", "y_1"}) {
+    ImportOptions options;
+    options.bounds[bounded] = 6;
+    auto at = [&](int64_t m, int64_t n) {
+      const std::vector<float> first(static_cast<size_t>(m), 5);
+      return evaluated(graph_bytes(graph), {floats({m, 1}, first), integers({}, {n})}, options);
+    };
+    CHECK(at(1, 2) == "(4, 1): 5 5 5 5");
+    CHECK(at(3, 1) == "(6, 1): 5 5 5 5 5 5");
+    CHECK(at(1, 3) == too_large);
+    CHECK(at(7, 0) == too_large);
+  }
+}
+
+TEST_CASE("a bound by a name in the body applies to the loops that need one, and may mean one of them only") {
+  // The first loop ends by a condition. The second has `trips` iterations, or also ends by one.
+  auto graph = [](const std::string& trips) {
+    auto loop = [](const std::string& trips, const std::string& to, const std::string& again) {
+      const std::string body = counter_and_condition + value("input", "y", f32, {""}) +
+                               node("Less", {"i", "limit"}, {"again"}) + concat("y", "x", "z", 0) +
+                               value("output", again, boolean, {}) + value("output", "z", f32, {""});
+      return node("Loop", {trips, "", "x"}, {to}, subgraph("body", body)) + value("output", to, f32, {""});
+    };
+    return graph_bytes(value("input", "x", f32, {"1"}) + value("input", "limit", i64, {}) +
+                       integers_named("three", "", "3") + loop("", "one", "again") +
+                       loop(trips, "two", trips.empty() ? "again" : "go"));
   };
-  CHECK(at(1, 2) == "(4, 1): 5 5 5 5");
-  CHECK(at(3, 1) == "(6, 1): 5 5 5 5 5 5");
-  CHECK(at(1, 3) == too_large);
-  CHECK(at(7, 0) == too_large);
+  auto with = [&](const std::string& trips, const std::map<std::string, int64_t>& bounds) {
+    ImportOptions options;
+    options.bounds = bounds;
+    return evaluated(graph(trips), {floats({1}, {7}), integers({}, {1})}, options);
+  };
+  CHECK(with("three", {{"i", 2}}) == "(3): 7 7 7\n(4): 7 7 7 7");
+  CHECK(with("", {{"one", 3}, {"two", 4}}) == "(3): 7 7 7\n(3): 7 7 7");
+  CHECK(with("", {{"one", 3}, {"two", 2}}) == too_large);
+  for (const char* name : {"i", "y"}) {
+    const std::string refused = with("", {{name, 4}});
+    CHECK_MESSAGE(refused.find(fmt::format("error[duplicate-definition]: --bound {}=4 names a value in the body of this "
+                                           "loop and one in the body of another loop",
+                                           name)) != std::string::npos,
+                  refused);
+  }
+  CHECK(with("", {{"y", 4}}).find("by the name of an output of its node, here: --bound two=4") != std::string::npos);
 }
 
 // `n` iterations, in each of which `nodes` compute z, the next value of y, from y and inputs of the model. `dims` are
@@ -371,13 +404,13 @@ TEST_CASE("a bound of the number of iterations bounds a growing value and the sc
            value("output", "last", f32, {"rows", "2"}) + value("output", "sums", f32, {length});
   };
   const std::string refused = imported(graph_bytes(graph("count")));
-  CHECK_MESSAGE(refused.find("--bound i=100") != std::string::npos, refused);
+  CHECK_MESSAGE(refused.find("--bound sums=100") != std::string::npos, refused);
   auto at = [&](int64_t limit, const std::string& bounded, const std::string& length = "count") {
     ImportOptions options;
     options.bounds[bounded] = 4;
     return evaluated(graph_bytes(graph(length)), {x, integers({}, {limit})}, options);
   };
-  for (const char* bounded : {"i", "sums"}) {
+  for (const char* bounded : {"i", "sums"}) {  // by the name of the body's counter, or of the scan output
     CHECK(at(1, bounded) == "(3, 2): 1 2 1 2 1 2\n(2): 6 9");
     CHECK(at(3, bounded) == "(5, 2): 1 2 1 2 1 2 1 2 1 2\n(4): 6 9 12 15");
     CHECK(at(4, bounded) == too_large);
