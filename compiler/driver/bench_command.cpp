@@ -57,6 +57,19 @@ std::string sizes_text(const emit::Interface& interface) {
 
 }  // namespace
 
+// The cause of a failed run may be a random number that decides a size.
+static void remark_on_random_inputs(const emit::Interface& interface, const std::map<size_t, Constant>& given,
+                                    Diagnostics& diagnostics) {
+  std::vector<std::string> names;
+  for (size_t k = 0; k < interface.inputs.size(); ++k)
+    if (!given.contains(k)) names.push_back(fmt::format("'{}'", interface.inputs[k].name));
+  if (interface.input_sizes.empty() || names.empty()) return;
+  diagnostics.remark(DiagnosticId::run_failed, {},
+                     fmt::format("random numbers were the inputs: {}; give those that decide sizes as data: --input "
+                                 "NAME=FILE.npy",
+                                 fmt::join(names, ", ")));
+}
+
 int bench_command(CommandLine& line) {
   CompileOptions options;
   int runs = 100;
@@ -111,9 +124,7 @@ int bench_command(CommandLine& line) {
     if (!at.empty())
       diagnostics.remark(DiagnosticId::run_failed, {},
                          fmt::format("the sizes were {}; choose others: --size NAME=N", at));
-    if (!planned->interface.input_sizes.empty())
-      diagnostics.remark(DiagnosticId::run_failed, {},
-                         "inputs are random numbers; give those that decide sizes as data: --input NAME=FILE.npy");
+    remark_on_random_inputs(planned->interface, *given, diagnostics);
     return report(diagnostics, line.reporting());
   }
   if (json) {

@@ -33,6 +33,14 @@ std::vector<InputDim> input_dims(const Module& module) {
   return dims;
 }
 
+// The first term of the dim that is a product of the symbol and other sizes; "" if there is none.
+static std::string product_with(const Symbol& s, const Dim& d) {
+  for (const Dim::Term& t : d.terms())
+    if (const Dim term = Dim::sum_of({t}); t.atoms.size() > 1 && std::ranges::count(term.symbols(), s) > 0)
+      return term.str();
+  return "";
+}
+
 void check_input_dims(const Module& module, Diagnostics& diagnostics) {
   std::vector<Symbol> determined, reported;
   for_each_input_axis(module, [&](const Var&, const Dim& d) {
@@ -42,14 +50,16 @@ void check_input_dims(const Module& module, Diagnostics& diagnostics) {
     for (const Symbol& s : d.symbols()) {
       if (std::ranges::count(determined, s) + std::ranges::count(reported, s) > 0) continue;
       reported.push_back(s);
+      const std::string product = product_with(s, d);
       diagnostics.error(
           DiagnosticId::dynamic_shape, module.functions.at("main").location,
           fmt::format("the shapes of the inputs do not determine the size '{}' in {} of input '{}'", s.name, d.str(),
                       param->name),
           {},
-          fmt::format("declare an axis of an input as {0}, or as a multiple of it such as 2 * {0} + 1; or "
+          fmt::format("{1}declare an axis of an input as {0}, or as a multiple of it such as 2 * {0} + 1; or "
                       "give it a value: --dim {0}=N",
-                      s.name));
+                      s.name,
+                      product.empty() ? "" : fmt::format("a product such as {} does not give its factors; ", product)));
     }
   });
 }

@@ -25,7 +25,8 @@ class GrowthSearch {
   }
 
  private:
-  // Replaces a minimum or maximum by its operands: by either of a minimum, by both of a maximum, one after the other.
+  // Replaces a minimum or maximum by its operands: by both of a maximum, one after the other; by that of a minimum
+  // which grows less, since its bound does not increase with the number of iterations if it does not grow.
   bool add_alternatives(const Dim& after, SizeGrowth& growth) {
     for (const Dim::Term& term : after.terms()) {
       for (size_t k = 0; k < term.atoms.size(); ++k) {
@@ -37,9 +38,16 @@ class GrowthSearch {
         if (!provably_le(0, factor)) continue;
         const Dim first = others + factor * atom.args[0], second = others + factor * atom.args[1];
         SizeGrowth one = growth, other = growth;
-        const bool is_max = atom.kind == DimAtom::Kind::max, has_first = add(first, one);
-        if (is_max ? !has_first || !add(second, one) : !has_first && !add(second, other)) continue;
-        growth = has_first ? one : other;
+        const bool has_first = add(first, one);
+        if (atom.kind == DimAtom::Kind::max) {
+          if (!has_first || !add(second, one)) continue;
+          growth = one;
+          return true;
+        }
+        const bool has_second = add(second, other);
+        if (!has_first && !has_second) continue;
+        const bool is_second = !has_first || (has_second && provably_lt(other.increment, one.increment));
+        growth = is_second ? other : one;
         return true;
       }
     }

@@ -79,8 +79,10 @@ std::optional<SizeRange> parse_size_range(std::string_view text, std::string& pr
   SizeRange range;
   range.low = *low, range.high = *high, range.multiple = *multiple, range.typical = *typical;
   if (!round_bounds(range)) return fail(fmt::format("no size in this range is a multiple of {}", *multiple));
-  const bool is_typical = *typical >= range.low && *typical <= range.high && *typical % *multiple == 0;
-  if (typical_text && !is_typical) return fail(fmt::format("the typical size {} is not in the range", *typical));
+  const bool is_in_range = *typical >= range.low && *typical <= range.high;
+  if (typical_text && !is_in_range) return fail(fmt::format("the typical size {} is not in the range", *typical));
+  if (typical_text && *typical % *multiple != 0)
+    return fail(fmt::format("the typical size {} is no multiple of {}", *typical, *multiple));
   return range;
 }
 

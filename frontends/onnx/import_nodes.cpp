@@ -152,6 +152,7 @@ void Importer::convert(const schema::NodeProto& node, Scope& scope, const Body& 
           .declared_shapes = declared_shapes(node, scope),
           .random_sequences = random_sequences_,
           .bounds = options_.bounds,
+          .bounded_loops = bounded_loops_,
           .import_branch = [&](const schema::GraphProto& g) { return import_branch(g, scope, body, location); },
           .import_inline =
               [&](const schema::GraphProto& g, const Values& given) {

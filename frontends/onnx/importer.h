@@ -146,7 +146,8 @@ class Importer {
   bool has_structures_ = false;                         // whether an input is no tensor, or is fixed
   std::vector<const schema::FunctionProto*> calls_;     // functions being imported, innermost last
   int64_t inlined_ = 0;                                 // nodes of imported functions, counted for each import
-  int64_t random_sequences_ = 0;                        // number of nodes with random numbers so far
+  std::map<std::string, const schema::NodeProto*> bounded_loops_;  // by the name in its body that a bound has
+  int64_t random_sequences_ = 0;                                   // number of nodes with random numbers so far
 };
 
 }  // namespace dlcc::frontends::onnx

@@ -226,6 +226,21 @@ std::optional<int64_t> Node::bound_of(const std::string& value) const {
   return std::nullopt;
 }
 
+std::optional<int64_t> Node::bound_in_body(const std::string& value, const std::string& unique) {
+  const std::optional<int64_t> bound = bound_of(value);
+  if (!bound) return std::nullopt;
+  const std::string name = variable_name(value);
+  const auto [loop, is_first] = c_.bounded_loops.try_emplace(name, &c_.proto);
+  check(is_first || loop->second == &c_.proto, DiagnosticId::duplicate_definition,
+        fmt::format("--bound {}={} names a value in the body of this loop and one in the body of another loop", name,
+                    *bound),
+        unique.empty() ? "give the values in the bodies different names"
+                       : fmt::format("give the bound of each loop by the name of an output of its node, here: "
+                                     "--bound {}={}",
+                                     variable_name(unique), *bound));
+  return bound;
+}
+
 // ---- emission -----------------------------------------------------------------------------------------------------
 
 // The role of the only operand that has one; "" when there is no such operand.

@@ -40,10 +40,11 @@ struct NodeContext {
   BlockBuilder& builder;
   Diagnostics& diagnostics;
   ExternalFiles& files;
-  std::shared_ptr<const void> owner;                  // keeps the model's bytes alive
-  std::vector<std::optional<Shape>> declared_shapes;  // of the outputs
-  int64_t& random_sequences;                          // number taken by earlier nodes
-  const std::map<std::string, int64_t>& bounds;       // upper bounds of data-dependent sizes, by variable
+  std::shared_ptr<const void> owner;                               // keeps the model's bytes alive
+  std::vector<std::optional<Shape>> declared_shapes;               // of the outputs
+  int64_t& random_sequences;                                       // number taken by earlier nodes
+  const std::map<std::string, int64_t>& bounds;                    // upper bounds of data-dependent sizes, by variable
+  std::map<std::string, const schema::NodeProto*>& bounded_loops;  // by the name in its body that a bound has
   // Import a subgraph as a block of its own or into the current block; its inputs are given. Empty if it was rejected.
   std::function<std::optional<Branch>(const schema::GraphProto&)> import_branch;
   std::function<std::optional<Values>(const schema::GraphProto&, const Values& inputs)> import_inline;
@@ -117,6 +118,9 @@ class Node {
   const std::optional<Shape>& declared_shape(size_t output = 0) const { return c_.declared_shapes.at(output); }
   // The bound that the user gives for a value (--bound).
   std::optional<int64_t> bound_of(const std::string& value) const;
+  // The same for a value in the body of this node, a loop. Names in bodies need not be unique: reports a bound that
+  // applies to another loop, too. `unique` is the name of an output of this node, if it has one.
+  std::optional<int64_t> bound_in_body(const std::string& value, const std::string& unique);
 
   NodeContext& context() { return c_; }
 

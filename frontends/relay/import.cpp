@@ -1,4 +1,5 @@
 // Relay text to a typed module: parses, substitutes the sizes of --dim for symbols, infers types.
+#include <algorithm>
 #include <set>
 
 #include "frontends/frontend.h"
@@ -6,6 +7,8 @@
 #include "relay/check_matches.h"
 #include "relay/input_dims.h"
 #include "support/similar_names.h"
+#include "tensor/analysis.h"
+#include "tensor/passes/bind_sizes.h"
 
 namespace dlcc::frontends {
 
@@ -25,6 +28,7 @@ class Sizes {
     for (const auto& [name, range] : ranges_)
       if (range.is_number()) sizes_.emplace(name, range.low);
     for (auto& [name, f] : module.functions) apply(f);
+    for (auto& [name, f] : module.tensor_functions) apply(f);
     sizes_.clear();
     for (const InputDim& d : input_dims(module)) {
       auto range = ranges_.find(d.name);
@@ -32,7 +36,9 @@ class Sizes {
       module.dims.push_back(input_dim(d.name, range->second, known_));
       sizes_.emplace(d.name, module.dims.back().size());
     }
-    if (!sizes_.empty()) apply(module.functions.at("main"));
+    if (sizes_.empty()) return;
+    apply(module.functions.at("main"));
+    for (auto& [name, f] : module.tensor_functions) apply(f);
   }
 
   // Reports numbers for dimensions that no type has, and ranges for dimensions that no input has.
@@ -86,6 +92,20 @@ class Sizes {
     for (Var& p : f.params) apply(p->type);
     apply(f.result_type);
     apply(f.body);
+  }
+
+  // A symbol that no operand of a tensor function has is the module's.
+  void apply(tensor::TensorFunction& f) {
+    std::map<std::string, Dim> of_module;
+    for (const Symbol& s : tensor::symbols_of(f)) {
+      const bool is_own = std::ranges::any_of(f.params, [&](const tensor::Buffer& p) {
+        return std::ranges::any_of(p->shape, [&](const Dim& d) { return std::ranges::count(d.symbols(), s) > 0; });
+      });
+      if (is_own) continue;
+      known_.insert(s.name);
+      if (const auto size = sizes_.find(s.name); size != sizes_.end()) of_module.insert(*size);
+    }
+    if (!of_module.empty()) f = tensor::bind_sizes(f, of_module);
   }
 
   void apply(Block& block) {

@@ -276,7 +276,10 @@ Dim Parser::dim_atom() {
   return function->second(left, right);
 }
 
-Dim Parser::symbol(const std::string& name) { return size_symbol(name); }
+Dim Parser::symbol(const std::string& name) {
+  symbols_.insert(name);
+  return size_symbol(name);
+}
 
 // ---- attributes -----------------------------------------------------------------------------------------------------
 

@@ -5,7 +5,9 @@
 
 #include "frontends/relay/remedies.h"
 #include "support/similar_names.h"
+#include "tensor/analysis.h"
 #include "tensor/parse.h"
+#include "tensor/passes/bind_sizes.h"
 
 namespace dlcc::frontends::relay_text {
 
@@ -208,10 +210,23 @@ bool Parser::tensor_functions() {
   if (!parsed) return false;
   for (tensor::TensorFunction& f : parsed->functions) {
     std::string name = f.name;
+    f = with_inferred_sizes(std::move(f));
     if (!module_.tensor_functions.emplace(name, std::move(f)).second)
       report(DiagnosticId::duplicate_definition, {options_.file}, fmt::format("tensor @{} is defined twice", name));
   }
   return true;
+}
+
+// In tensor text, where '?' is an operator, the size ?1 of the Relay text is _1. A size that no operand has is the
+// module's: the function must have its name.
+tensor::TensorFunction Parser::with_inferred_sizes(tensor::TensorFunction f) const {
+  std::map<std::string, Dim> inferred;
+  for (const Symbol& s : tensor::symbols_of(f)) {
+    const std::string name = "?" + s.name.substr(1);
+    const bool is_inferred = s.name.starts_with('_') && symbols_.contains(name) && !symbols_.contains(s.name);
+    if (is_inferred) inferred.emplace(s.name, Dim::symbol({name, s.low, s.high}));
+  }
+  return inferred.empty() ? f : tensor::bind_sizes(f, inferred);
 }
 
 // The file is the body of @main, whose parameters are the free variables, or a function, which is @main itself.

@@ -61,6 +61,7 @@ class Parser {
   void type_definition(bool is_extern);
   void tensor_definition();
   bool tensor_functions();
+  tensor::TensorFunction with_inferred_sizes(tensor::TensorFunction) const;
   void constructor(relay::DataTypeDef&);
   void expression_file();
   void interface_names();
@@ -272,7 +273,8 @@ class Parser {
   std::set<std::string> loaded_types_;    // of the prelude
   std::vector<std::pair<std::string, SourceLocation>> globals_used_, tensor_functions_used_;
   Metadata metadata_;
-  std::string tensor_text_;  // the text with everything but embedded tensor functions replaced by blanks
+  std::set<std::string> symbols_;  // names of sizes in the Relay text
+  std::string tensor_text_;        // the text with everything but embedded tensor functions replaced by blanks
   std::vector<relay::Var>* free_vars_ = nullptr;  // declared by free_var, in a file that is one expression
   std::map<int, int> self_uses_;                  // by variable: uses in the function that is its value
 };

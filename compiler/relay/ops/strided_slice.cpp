@@ -1,6 +1,7 @@
 // strided_slice, strided_set: every stride-th element between two bounds of some axes, clamped as in numpy. Strides may
 // be negative.
 #include "relay/op_support/shape_operands.h"
+#include "shape/facts.h"
 
 namespace dlcc::relay::ops {
 
@@ -31,17 +32,44 @@ struct Slice {
 // axis is that long: a tensor has at most 2^40 elements, and one of 2^31 - 1 elements is not sliced in this way.
 constexpr int64_t beyond_any_axis = INT32_MAX;
 
-// The element at which a slice begins or ends, at most one before the first or after the last element; empty if it is
-// not known whether the bound counts from the end.
-std::optional<Dim> clamped(const Dim& bound, const Dim& extent, int64_t stride) {
-  const Dim first = stride > 0 ? Dim(0) : Dim(-1), last = stride > 0 ? extent : extent - Dim(1);
+// The first and the last position at which a slice may begin or end: one before the first element where it runs
+// backward, and one after the last element where it runs forward.
+struct Limits {
+  Dim first, last;
+};
+
+Limits limits_of(const Dim& extent, int64_t stride) {
+  return stride > 0 ? Limits{0, extent} : Limits{-1, extent - Dim(1)};
+}
+
+// The position of a bound, which may be before `limits.first`; empty if it is not known whether the bound counts from
+// the end.
+std::optional<Dim> position_of(const Dim& bound, const Dim& extent, const Limits& limits) {
   if (!extent.is_constant() && bound.is_constant()) {
-    if (bound.value() >= beyond_any_axis) return last;
-    if (bound.value() < -beyond_any_axis) return first;
+    if (bound.value() >= beyond_any_axis) return limits.last;
+    if (bound.value() < -beyond_any_axis) return limits.first;
   }
-  const bool from_end = provably_lt(bound, 0);
-  if (!from_end && !provably_le(0, bound)) return std::nullopt;
-  return max(min(from_end ? extent + bound : bound, last), first);
+  if (provably_le(0, bound)) return min(bound, limits.last);
+  if (provably_lt(bound, 0)) return min(extent + bound, limits.last);
+  // n - 1 counts from the end for n = 0 only, where it is before the first element in any case.
+  Facts counts_from_end;
+  const bool is_before_first =
+      counts_from_end.assume_le(bound, -1) && counts_from_end.provably_le(extent + bound, limits.first);
+  return is_before_first ? std::optional(min(bound, limits.last)) : std::nullopt;
+}
+
+// The number of positions from `low` to `high`, where positions before `first` count as `first`; may be negative. For
+// the last element of an axis, from n - 1 to n, it is min(n, 1).
+Dim distance(const Dim& low, const Dim& high, const Dim& first) {
+  const Dim from = max(low, first), to = max(high, first);
+  const bool is_decided = from == low || from == first;
+  return is_decided ? to - from : min(to - first, max(high - low, 0));
+}
+
+// The number of elements at every stride-th of the positions.
+Dim count_of(const Dim& positions, int64_t stride) {
+  const Dim step = stride > 0 ? Dim(stride) : Dim(0) - Dim(stride);
+  return max(floor_div(positions - Dim(1), step) + Dim(1), Dim(0));
 }
 
 // The operand u of an extent max(u, 0); else the extent.
@@ -64,16 +92,38 @@ std::optional<Dim> cropped_length(const Dim& begin, const Dim& end, const Dim& e
   return max(without_limit(extent) - Dim(from) + Dim(std::min(to, int64_t{0})), 0);
 }
 
+// The stride of a slice if it is known. No two elements of an axis are farther apart than its limit.
+std::optional<int64_t> stride_of(const Bounds& b) {
+  if (!b.stride || !b.stride->is_constant()) return std::nullopt;
+  return std::clamp(b.stride->value(), -tensor::max_elements, tensor::max_elements);
+}
+
 std::optional<Slice> slice_of(const Bounds& b, const Dim& extent) {
-  if (!b.begin || !b.end || !b.stride || !b.stride->is_constant()) return std::nullopt;
-  const int64_t stride = std::clamp(b.stride->value(), -tensor::max_elements, tensor::max_elements);
-  auto from = clamped(*b.begin, extent, stride), to = clamped(*b.end, extent, stride);
+  const std::optional<int64_t> stride = stride_of(b);
+  if (!b.begin || !b.end || !stride) return std::nullopt;
+  const Limits limits = limits_of(extent, *stride);
+  const auto from = position_of(*b.begin, extent, limits), to = position_of(*b.end, extent, limits);
   if (!from || !to) return std::nullopt;
-  if (stride == 1)
-    if (const auto count = cropped_length(*b.begin, *b.end, extent)) return Slice{*from, *count, stride};
-  Dim distance = stride > 0 ? *to - *from : *from - *to;
-  Dim step = stride > 0 ? Dim(stride) : Dim(0) - Dim(stride);
-  return Slice{*from, max(floor_div(distance - Dim(1), step) + Dim(1), Dim(0)), stride};
+  const Dim begin = max(*from, limits.first);
+  if (*stride == 1)
+    if (const auto count = cropped_length(*b.begin, *b.end, extent)) return Slice{begin, *count, *stride};
+  const Dim positions = *stride > 0 ? distance(*from, *to, limits.first) : distance(*to, *from, limits.first);
+  return Slice{begin, count_of(positions, *stride), *stride};
+}
+
+// An upper bound of the length of a slice whose begin or end is not known, or may count from the end: a bound b that
+// may do so is at least at min(b, last).
+Dim largest_length(const Bounds& b, const Dim& extent) {
+  const std::optional<int64_t> stride = stride_of(b);
+  if (!stride) return extent;
+  const Limits limits = limits_of(extent, *stride);
+  auto position = [&](const std::optional<Dim>& bound) {
+    return bound ? position_of(*bound, extent, limits) : std::nullopt;
+  };
+  const std::optional<Dim>&lower = *stride > 0 ? b.begin : b.end, &upper = *stride > 0 ? b.end : b.begin;
+  const Dim low = position(lower).value_or(lower ? min(*lower, limits.last) : limits.first);
+  const Dim high = position(upper).value_or(limits.last);
+  return count_of(distance(low, high, limits.first), *stride);
 }
 
 // The end of a slice that has `count` elements from `begin` on; -1: all.
@@ -153,6 +203,14 @@ TypeResult type_of_strided_slice(const StridedSliceAttrs& a, const Operands& in)
     shape[k] = slice ? slice->count : unknown_dim();
   }
   return tensor_result(shape, in[0].dtype);
+}
+
+Shape largest_slice(const StridedSliceAttrs& a, const Operands& in) {
+  const auto bounds = std::get<0>(bounds_of(a, in));
+  Shape shape = in[0].shape;
+  for (size_t k = 0; k < shape.size(); ++k)
+    if (bounds[k]) shape[k] = largest_length(*bounds[k], shape[k]);
+  return shape;
 }
 
 // ---- bounds that the definition computes
@@ -302,7 +360,7 @@ void strided_slice(OperatorTable& table) {
       .type = type_of_strided_slice,
       .compute_as = define_strided_slice,
       .sizes = sizes_of_slice,
-      .largest_sizes = [](const A&, const Operands& in) { return in[0].shape; },
+      .largest_sizes = largest_slice,
   });
   table.add<NoAttrs>({
       .name = "strided_set",

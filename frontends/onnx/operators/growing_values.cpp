@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "frontends/onnx/operators/loop_function.h"
 #include "frontends/onnx/operators/subgraphs.h"
 #include "relay/passes/replace.h"
 
@@ -13,12 +12,19 @@ GrowingValues::GrowingValues(Node& n, Parts parts) : n_(n), builder_(n.context()
 
 // ---- the largest sizes
 
-// The trip count if it is a number or an expression of sizes.
-std::optional<Dim> GrowingValues::count() const {
-  const relay::KnownValue known = parts_.count ? builder_.known(*parts_.count) : nullptr;
-  if (!known || !known->elements[0]) return std::nullopt;
-  const Dim count = max(*known->elements[0], Dim(0));
-  return count.is_constant() && count.value() > tensor::max_elements ? std::nullopt : std::optional(count);
+// The bound that the user gives for the size of a carried value, by the name of the node's output or of the body's
+// input.
+std::optional<int64_t> GrowingValues::bound_of(size_t value) const {
+  const std::string& output = parts_.node_outputs[value];
+  const std::optional<int64_t> bound = output.empty() ? std::nullopt : n_.bound_of(output);
+  return bound ? bound : n_.bound_of(parts_.inputs[value]);
+}
+
+// The name by which the user gives, or may give, the bound. That of the output is unique in the model.
+std::string GrowingValues::name_of_bound(size_t value) const {
+  const std::string &input = parts_.inputs[value], &output = parts_.node_outputs[value];
+  const bool has_only_input = !output.empty() && !n_.bound_of(output) && n_.bound_of(input);
+  return output.empty() || has_only_input ? input : output;
 }
 
 // A trip count that is no number at compile time defines a size.
@@ -39,7 +45,7 @@ std::optional<Dim> GrowingValues::derived_size(const Change& change, const Dim& 
   const Dim least = change.step ? first : max(first, change.growth->least);
   if (provably_le(increment, 0)) return least;
   const bool needs_definition = !iterations_ && !count() && !parts_.limit && !by_condition_;
-  if (needs_definition && n_.bound_of(parts_.inputs[change.value])) return std::nullopt;
+  if (needs_definition && bound_of(change.value)) return std::nullopt;
   const std::optional<Dim> iterations = most_iterations();
   return iterations ? std::optional(max(least, least + *iterations * increment)) : std::nullopt;
 }
@@ -48,13 +54,14 @@ std::optional<Dim> GrowingValues::derived_size(const Change& change, const Dim& 
 std::optional<Dim> GrowingValues::largest_size(const Change& change) {
   const relay::TensorType& type = parts_.initial[change.value].type;
   const Dim& first = type.shape[change.axis];
-  const std::string& input = parts_.inputs[change.value];
+  const std::string &input = parts_.inputs[change.value], name = name_of_bound(change.value);
   const std::optional<Dim> derived = derived_size(change, first);
-  const std::optional<int64_t> bound = n_.bound_of(input);
+  const std::optional<int64_t> bound = bound_of(change.value);
   if (!bound || (derived && derived->is_constant() && provably_le(*derived, *bound))) return derived;
+  if (name == input) n_.bound_in_body(input, parts_.node_outputs[change.value]);
   n_.check(!provably_lt(*bound, first), DiagnosticId::shape_mismatch,
            fmt::format("the carried value '{}' is {} before the loop, larger than --bound {}={}", input, describe(type),
-                       variable_name(input), *bound));
+                       variable_name(name), *bound));
   return Dim(*bound);
 }
 
@@ -65,10 +72,11 @@ void GrowingValues::report_unbounded(const Change& change) {
           fmt::format("the iterations change the size of axis {} of the carried value '{}', {} before the loop, and "
                       "nothing bounds it",
                       change.axis, input, describe(parts_.initial[change.value].type)),
-          fmt::format("give the largest size that you expect: --bound {}=100{}", variable_name(input),
-                      lacks_iterations ? fmt::format("; or the largest number of iterations: --bound {}=100",
-                                                     variable_name(parts_.counter))
-                                       : ""));
+          fmt::format(
+              "give the largest size that you expect: --bound {}=100{}", variable_name(name_of_bound(change.value)),
+              lacks_iterations
+                  ? fmt::format("; or the largest number of iterations: --bound {}=100", variable_name(parts_.counter))
+                  : ""));
 }
 
 // ---- before the loop
@@ -99,7 +107,7 @@ size_t GrowingValues::length_of(const Change& change, const Dim& first, const Di
     return change.step && l.step && *change.step == *l.step && l.first == first && l.most == most;
   });
   const auto position = static_cast<size_t>(equal - lengths_.begin());
-  if (equal == lengths_.end()) lengths_.push_back({first, change.step, most, parts_.inputs[change.value]});
+  if (equal == lengths_.end()) lengths_.push_back({first, change.step, most, name_of_bound(change.value)});
   return position;
 }
 
@@ -160,7 +168,7 @@ bool GrowingValues::learn(size_t value, const relay::TensorType& before, const r
     if (Change* known = change_of(value, d)) {
       is_new |= extend(*known, before.shape[d], after.shape[d]);
     } else if (!(before.shape[d] == after.shape[d])) {
-      const bool is_kept = parts_.keeps_size(value, d) && !n_.bound_of(parts_.inputs[value]);
+      const bool is_kept = parts_.keeps_size(value, d) && !bound_of(value);
       if (is_kept && !provably_different(before.shape[d], after.shape[d])) continue;
       const Dim step = after.shape[d] - before.shape[d];
       changes_.push_back({value, d, is_of_iteration(step) ? std::nullopt : std::optional(step)});
@@ -209,8 +217,7 @@ Values GrowingValues::after_loop(const Values& carried, bool runs_all) {
   for (const Change& c : changes_) {
     std::optional<Dim>& size = sizes[c.length];
     const Length& length = lengths_[c.length];
-    if (runs_all && all_iterations_ && c.step && !n_.bound_of(parts_.inputs[c.value]))
-      size = length.first + *all_iterations_ * *c.step;
+    if (runs_all && all_iterations_ && c.step && !bound_of(c.value)) size = length.first + *all_iterations_ * *c.step;
     if (!size) size = defined(carried[count + c.length], length.most, length.name);
     values[c.value] = in_use(values[c.value], c.axis, *size);
   }
@@ -291,7 +298,7 @@ Value GrowingValues::with_row(const Change& change, const Value& before, const V
 // Requires that the length after an iteration is at most the bound of the user, if there is one.
 void GrowingValues::check_bound(const Value& length, const Change& change) {
   const Length& known = lengths_[change.length];
-  if (n_.bound_of(parts_.inputs[change.value])) defined(length, known.most, known.name);
+  if (bound_of(change.value)) defined(length, known.most, known.name);
 }
 
 Value GrowingValues::in_use(const Value& buffer, size_t axis, const Dim& length) {

@@ -30,18 +30,19 @@
 #include <vector>
 
 #include "frontends/onnx/node.h"
+#include "frontends/onnx/operators/loop_function.h"
 #include "shape/size_growth.h"
 
 namespace dlcc::frontends::onnx {
 
 class GrowingValues {
  public:
-  // The carried values before the loop, with the names of the body's inputs and outputs for them; the trip count, an
-  // int64 of rank 0, if there is one; the largest number of iterations that the user gives, if any, and the name of the
-  // body's iteration number.
+  // The carried values before the loop, with the names of the body's inputs and outputs and of the node's outputs for
+  // them, of which the last may be empty; the trip count, an int64 of rank 0, if there is one; the largest number of
+  // iterations that the user gives, if any, and the name by which the user may give it.
   struct Parts {
     Values initial;
-    std::vector<std::string> inputs, outputs;
+    std::vector<std::string> inputs, outputs, node_outputs;
     std::optional<Value> count;
     std::optional<int64_t> limit;
     std::string counter;
@@ -94,7 +95,9 @@ class GrowingValues {
     Dim in_iteration = {};  // the same as a size: a symbol
   };
 
-  std::optional<Dim> count() const;
+  std::optional<int64_t> bound_of(size_t value) const;
+  std::string name_of_bound(size_t value) const;
+  std::optional<Dim> count() const { return known_trip_count(builder_, parts_.count); }
   std::optional<Dim> most_iterations();
   std::optional<Dim> derived_size(const Change&, const Dim& first);
   std::optional<Dim> largest_size(const Change&);

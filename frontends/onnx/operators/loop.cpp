@@ -25,8 +25,8 @@ class LoopNode {
     const std::optional<Value> count = scalar_input(0, dtype::i64, "one integer");
     const std::optional<Value> first = scalar_input(1, dtype::boolean, "one bool");
     if (never_runs(count, first) && n_.output_count() <= carried_count()) return initial_values();
-    GrowingValues::Parts changed{.count = count, .counter = body_->input(0).name()};
-    find_limit();
+    find_limit(count);
+    GrowingValues::Parts changed{.count = count, .counter = counter_name()};
     if (limit_) changed.limit = limit_->most;
     std::vector<int> positions;
     for (int k = 0; k < carried_count(); ++k) {
@@ -35,6 +35,7 @@ class LoopNode {
       changed.initial.push_back(n_.in(before_carried + k));
       changed.inputs.push_back(body_->input(before_carried + k).name());
       changed.outputs.push_back(body_->output(1 + k).name());
+      changed.node_outputs.push_back(output_name(k));
       positions.push_back(k);
     }
     changed.keeps_size = [&](size_t value, size_t axis) { return declares_equal(positions[value], axis); };
@@ -48,7 +49,7 @@ class LoopNode {
     GrowingValues values(n_, std::move(changed));
     do {
       LoopParts parts{.count = count, .first = first, .limit = limit_, .initial = values.before_loop()};
-      parts.counter = body_->input(0).name();
+      parts.counter = counter_name();
       if (n_.failed()) return {};
       names.resize(values.carried_count(), "length");
       parts.names = names;
@@ -61,15 +62,35 @@ class LoopNode {
     return {};
   }
 
-  // The user may bound the number of iterations by the name of the body's iteration number or of a scan output.
-  void find_limit() {
-    std::vector<std::string> names = {body_->input(0).name()};
+  // The name of an output of the node; empty if the model does not use it.
+  std::string output_name(int k) const { return n_.wants(k) ? n_.context().proto.output(k) : std::string(); }
+
+  // The names of the scan outputs that the model uses.
+  std::vector<std::string> scan_names() const {
+    std::vector<std::string> names;
     for (int k = carried_count(); k < n_.output_count(); ++k)
-      if (n_.wants(k)) names.push_back(n_.context().proto.output(k));
-    for (const std::string& name : names) {
-      const auto most = n_.bound_of(name);
-      if (most && (!limit_ || *most < limit_->most)) limit_ = IterationLimit{*most, name};
-    }
+      if (n_.wants(k)) names.push_back(output_name(k));
+    return names;
+  }
+
+  // The name by which the user may bound the number of iterations: that of a scan output, which is unique in the model,
+  // or of the body's iteration number.
+  std::string counter_name() const {
+    const std::vector<std::string> names = scan_names();
+    return names.empty() ? body_->input(0).name() : names[0];
+  }
+
+  // The user may bound the number of iterations by either name. The latter may name values of several loops: a bound
+  // does not concern those which need none.
+  void find_limit(const std::optional<Value>& count) {
+    const std::vector<std::string> names = scan_names();
+    for (const std::string& name : names)
+      if (const auto most = n_.bound_of(name); most && (!limit_ || *most < limit_->most))
+        limit_ = IterationLimit{*most, name};
+    if (limit_ || known_trip_count(n_.context().builder, count)) return;
+    const std::string& counter = body_->input(0).name();
+    if (const auto most = n_.bound_in_body(counter, names.empty() ? "" : names[0]))
+      limit_ = IterationLimit{*most, counter};
   }
 
   // Whether the body declares that the size of a carried value is the same before and after an iteration.

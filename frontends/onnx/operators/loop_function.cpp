@@ -294,6 +294,13 @@ class LoopFunction {
 
 std::optional<Values> loop_function(Node& n, LoopParts parts) { return LoopFunction(n, std::move(parts)).build(); }
 
+std::optional<Dim> known_trip_count(const BlockBuilder& builder, const std::optional<Value>& count) {
+  const relay::KnownValue known = count ? builder.known(*count) : nullptr;
+  if (!known || !known->elements[0]) return std::nullopt;
+  const Dim trips = max(*known->elements[0], Dim(0));
+  return trips.is_constant() && trips.value() > tensor::max_elements ? std::nullopt : std::optional(trips);
+}
+
 void define_size(Node& n, const Value& scalar, const Dim& size, const Dim& most, const std::string& name) {
   const Value vector = n.reshape(scalar, {1});
   if (n.failed()) return;

@@ -51,7 +51,7 @@ struct LoopParts {
   std::optional<Value> first;  // a bool of rank 0: whether the loop begins if `count` is above 0; empty: true
   std::optional<Dim> length;   // the number of slices of scan outputs, at least `count`; empty: `count`, if it is known
   std::optional<IterationLimit> limit = {};
-  std::string counter = "i";       // the name by which the user may give a limit
+  std::string counter = "i";       // the name by which the user may give a limit: it names the sizes that need one
   Values initial;                  // the carried values before the first iteration
   std::vector<std::string> names;  // of the carried values, for readers of Relay text
   // Emits an iteration; `counter` is its number, an int64 of rank 0. Empty if a subgraph was rejected.
@@ -61,6 +61,9 @@ struct LoopParts {
 // Emits a loop. The carried values after the last iteration, then the scan outputs. If `length` is given, slices that
 // no iteration computes are 0; else there is one slice for each iteration. Empty if a subgraph was rejected.
 std::optional<Values> loop_function(Node&, LoopParts);
+
+// The trip count if it is a number or an expression of sizes, and as such bounds the number of iterations.
+std::optional<Dim> known_trip_count(const BlockBuilder&, const std::optional<Value>& count);
 
 // The index of the slice that an iteration reads or writes: its number, or counted from the end of `length` slices.
 Value slice_index(Node&, const Value& counter, const Value& length, bool reversed);

@@ -206,17 +206,50 @@ TEST_CASE("a carried size without a derivable bound needs --bound") {
   CHECK_MESSAGE(refused.find("error[dynamic-shape]: the iterations change the size of axis 0 of the carried value "
                              "'y.1', float32 [m, 1] before the loop, and nothing bounds it") != std::string::npos,
                 refused);
-  CHECK_MESSAGE(refused.find("--bound y_1=100") != std::string::npos, refused);
-  ImportOptions options;
-  options.bounds["y_1"] = 6;
-  auto at = [&](int64_t m, int64_t n) {
-    const std::vector<float> first(static_cast<size_t>(m), 5);
-    return evaluated(graph_bytes(graph), {floats({m, 1}, first), integers({}, {n})}, options);
+  CHECK_MESSAGE(refused.find("--bound last=100") != std::string::npos, refused);
+  for (const char* bounded : {"last", "y_1"}) {
+    ImportOptions options;
+    options.bounds[bounded] = 6;
+    auto at = [&](int64_t m, int64_t n) {
+      const std::vector<float> first(static_cast<size_t>(m), 5);
+      return evaluated(graph_bytes(graph), {floats({m, 1}, first), integers({}, {n})}, options);
+    };
+    CHECK(at(1, 2) == "(4, 1): 5 5 5 5");
+    CHECK(at(3, 1) == "(6, 1): 5 5 5 5 5 5");
+    CHECK(at(1, 3) == too_large);
+    CHECK(at(7, 0) == too_large);
+  }
+}
+
+TEST_CASE("a bound by a name in the body applies to the loops that need one, and may mean one of them only") {
+  // The first loop ends by a condition. The second has `trips` iterations, or also ends by one.
+  auto graph = [](const std::string& trips) {
+    auto loop = [](const std::string& trips, const std::string& to, const std::string& again) {
+      const std::string body = counter_and_condition + value("input", "y", f32, {""}) +
+                               node("Less", {"i", "limit"}, {"again"}) + concat("y", "x", "z", 0) +
+                               value("output", again, boolean, {}) + value("output", "z", f32, {""});
+      return node("Loop", {trips, "", "x"}, {to}, subgraph("body", body)) + value("output", to, f32, {""});
+    };
+    return graph_bytes(value("input", "x", f32, {"1"}) + value("input", "limit", i64, {}) +
+                       integers_named("three", "", "3") + loop("", "one", "again") +
+                       loop(trips, "two", trips.empty() ? "again" : "go"));
   };
-  CHECK(at(1, 2) == "(4, 1): 5 5 5 5");
-  CHECK(at(3, 1) == "(6, 1): 5 5 5 5 5 5");
-  CHECK(at(1, 3) == too_large);
-  CHECK(at(7, 0) == too_large);
+  auto with = [&](const std::string& trips, const std::map<std::string, int64_t>& bounds) {
+    ImportOptions options;
+    options.bounds = bounds;
+    return evaluated(graph(trips), {floats({1}, {7}), integers({}, {1})}, options);
+  };
+  CHECK(with("three", {{"i", 2}}) == "(3): 7 7 7\n(4): 7 7 7 7");
+  CHECK(with("", {{"one", 3}, {"two", 4}}) == "(3): 7 7 7\n(3): 7 7 7");
+  CHECK(with("", {{"one", 3}, {"two", 2}}) == too_large);
+  for (const char* name : {"i", "y"}) {
+    const std::string refused = with("", {{name, 4}});
+    CHECK_MESSAGE(refused.find(fmt::format("error[duplicate-definition]: --bound {}=4 names a value in the body of this "
+                                           "loop and one in the body of another loop",
+                                           name)) != std::string::npos,
+                  refused);
+  }
+  CHECK(with("", {{"y", 4}}).find("by the name of an output of its node, here: --bound two=4") != std::string::npos);
 }
 
 // `n` iterations, in each of which `nodes` compute z, the next value of y, from y and inputs of the model. `dims` are
@@ -281,6 +314,38 @@ TEST_CASE("a Loop whose iterations give a carried value a size that does not dep
   CHECK(after(3) == "(4, 2): 1 2 3 4 1 2 3 4");
 }
 
+TEST_CASE("a Loop whose iterations append the last rows of a carried value") {
+  auto graph = [](const std::string& begin, const std::string& end, const std::string& rows) {
+    const std::string last = node("Slice", {"y", "begin", "end", "zero"}, {"rows"});
+    return value("input", "first", f32, {"m", "1"}) + value("input", "n", i64, {}) +
+           integers_named("begin", "1", begin) + integers_named("end", "1", end) + integers_named("zero", "1", "0") +
+           changing_loop(last + rows);
+  };
+  ImportOptions options;
+  options.dims["m"].low = 0;
+  auto after = [&](const std::vector<std::byte>& bytes, const std::vector<float>& first, int64_t n) {
+    return evaluated(bytes, {floats({static_cast<int64_t>(first.size()), 1}, first), integers({}, {n})}, options);
+  };
+  const std::string to_end = "9223372036854775807", append = concat("y", "rows", "z", 0);
+  const std::vector<std::byte> one = graph_bytes(graph("-1", to_end, append));
+  CHECK(after(one, {7, 8}, 0) == "(2, 1): 7 8");
+  CHECK(after(one, {7, 8}, 2) == "(4, 1): 7 8 8 8");
+  CHECK(after(one, {}, 2) == "(0, 1):");
+  const std::vector<std::byte> two = graph_bytes(graph("-2", to_end, append));
+  CHECK(after(two, {7}, 3) == "(6, 1): 7 7 7 7 7 7");
+  CHECK(after(two, {7, 8, 9}, 2) == "(7, 1): 7 8 9 8 9 8 9");
+  const std::vector<std::byte> inner = graph_bytes(graph("-2", "-1", append));
+  CHECK(after(inner, {7}, 3) == "(1, 1): 7");
+  CHECK(after(inner, {7, 8}, 2) == "(4, 1): 7 8 7 8");
+  // A sliding window has no more rows however often the loop runs.
+  const std::string window = node("Mul", {"y", "y"}, {"squares"}) + concat("y", "squares", "both", 0) +
+                             node("Slice", {"both", "begin", "end", "zero"}, {"z"});
+  const std::vector<std::byte> sliding = graph_bytes(graph("-3", to_end, window));
+  CHECK(after(sliding, {2}, 0) == "(1, 1): 2");
+  CHECK(after(sliding, {2}, 2) == "(3, 1): 4 4 16");
+  CHECK(imported(sliding).find("max(m, 3)") != std::string::npos);
+}
+
 TEST_CASE("a Loop whose iterations change two axes of a carried value") {
   const std::string graph = value("input", "first", f32, {"m", "w"}) + value("input", "x", f32, {"1", "2"}) +
                             integers_named("n", "", "1") +
@@ -339,13 +404,13 @@ TEST_CASE("a bound of the number of iterations bounds a growing value and the sc
            value("output", "last", f32, {"rows", "2"}) + value("output", "sums", f32, {length});
   };
   const std::string refused = imported(graph_bytes(graph("count")));
-  CHECK_MESSAGE(refused.find("--bound i=100") != std::string::npos, refused);
+  CHECK_MESSAGE(refused.find("--bound sums=100") != std::string::npos, refused);
   auto at = [&](int64_t limit, const std::string& bounded, const std::string& length = "count") {
     ImportOptions options;
     options.bounds[bounded] = 4;
     return evaluated(graph_bytes(graph(length)), {x, integers({}, {limit})}, options);
   };
-  for (const char* bounded : {"i", "sums"}) {
+  for (const char* bounded : {"i", "sums"}) {  // by the name of the body's counter, or of the scan output
     CHECK(at(1, bounded) == "(3, 2): 1 2 1 2 1 2\n(2): 6 9");
     CHECK(at(3, bounded) == "(5, 2): 1 2 1 2 1 2 1 2 1 2\n(4): 6 9 12 15");
     CHECK(at(4, bounded) == too_large);

@@ -231,7 +231,41 @@ TEST_CASE("the size of a slice with symbolic bounds") {
   CHECK(slice(max(unknown - 3, 0), 1, -2) == "Tensor[(max(0, ?1 - 6)), float32]");
   CHECK(slice(max(unknown - 3, 1), 1, -2) == "Tensor[(max(0, max(?1 - 3, 1) - 3)), float32]");
   CHECK(slice(n, {}, INT64_MAX) == "Tensor[(?), float32]");
-  CHECK(slice(n, n - 2, INT64_MAX) == "Tensor[(?), float32]");  // n - 2 may count from the end
+  CHECK(slice(n, n - 3, INT64_MAX) == "Tensor[(?), float32]");  // n - 3 may count from the end
+  CHECK(slice(n, -1, INT64_MAX) == "Tensor[(1), float32]");
+  CHECK(slice(unknown, -1, INT64_MAX) == "Tensor[(min(?1, 1)), float32]");
+  CHECK(slice(unknown, -3, INT64_MAX) == "Tensor[(min(?1, 3)), float32]");
+  CHECK(slice(unknown, unknown - 1, unknown) == "Tensor[(min(?1, 1)), float32]");
+  CHECK(slice(unknown, -1, -2, -1) == "Tensor[(min(?1, 1)), float32]");
+}
+
+TEST_CASE("the size of a slice of an axis that may be empty, and its bound, agree with the definition") {
+  const auto bounds = [](int64_t k) { return std::vector<Dim>{k, unknown + k, INT64_MAX, INT64_MIN}; };
+  const auto check = [](const Dim& begin, const Dim& end, int64_t stride) {
+    const std::string name = fmt::format("[{}:{}:{}]", begin.str(), end.str(), stride);
+    CAPTURE(name);
+    const Attrs attrs = {{"begin", sizes_attribute({begin})},
+                         {"end", sizes_attribute({end})},
+                         {"strides", sizes_attribute({stride})}};
+    const Operands data = {f32({unknown})};
+    const Dim size = as<TensorType>(type_of_call("strided_slice", attrs, data))->shape[0];
+    const Dim largest = op("strided_slice")->largest_sizes(attrs, data)[0];
+    for (int64_t extent = 0; extent < 6; ++extent) {
+      CAPTURE(extent);
+      const std::map<std::string, int64_t> at = {{"?1", extent}};
+      const Attrs numbers = {{"begin", list({*begin.evaluate(at)})},
+                             {"end", list({*end.evaluate(at)})},
+                             {"strides", list({stride})}};
+      const Dim expected = as<TensorType>(type_of_call("strided_slice", numbers, {f32({extent})}))->shape[0];
+      CHECK(expected.value() <= *largest.evaluate(at));
+      if (!(size == unknown_dim())) CHECK(expected.value() == *size.evaluate(at));
+    }
+  };
+  for (int64_t first = -3; first < 4; ++first)
+    for (int64_t last = -3; last < 4; ++last)
+      for (const Dim& begin : bounds(first))
+        for (const Dim& end : bounds(last))
+          for (int64_t stride : {1, 2, -1, -3}) check(begin, end, stride);
 }
 
 TEST_CASE("nn.pad with the widths as operand") {

@@ -61,6 +61,32 @@ TEST_CASE("sizes computed from other sizes where a reshape may copy one") {
   }
 }
 
+TEST_CASE("a tensor function whose result has a data-dependent size that no operand has") {
+  const std::string text = R"(tensor @count<_1>(x: f32[]) -> (result: f32[_1]) {
+    result[i < _1] = x * f32(i)
+  }
+  def @main(%x: Tensor[(7), float32]) {
+    let %found = argwhere(nn.relu(%x));
+    let %size = reshape(%found.1, newshape=[1]);
+    define_sizes(%size, (?1), (7));
+    let %counted: Tensor[(?1), float32] = call_tensor(@count, 2f);
+    (%counted, exp(%counted))
+  })";
+  check_engines(text, {{dtype::f32, {7}}});
+}
+
+TEST_CASE("the last elements of an axis that may be empty") {
+  for (const char* slice : {"begin=[-1], end=[9223372036854775807]", "begin=[-3], end=[9223372036854775807]",
+                            "begin=[-2], end=[-1]", "begin=[-1], end=[-4], strides=[-2]"})
+    for (int64_t n : {1, 2, 5})
+      check_engines(fmt::format(R"(def @main(%x: Tensor[(n), float32]) {{
+        let %found = argwhere(nn.relu(%x));
+        strided_slice(prefix(%found.0, %found.1), {}, axes=[0])
+      }})",
+                                slice),
+                    {{dtype::f32, {n}}});
+}
+
 TEST_CASE("a branch with an arm of data-dependent size") {
   check_engines(R"(def @main(%c: bool, %x: Tensor[(5, 4), float32]) {
     let %r = if (%c) {

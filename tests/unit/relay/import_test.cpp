@@ -147,6 +147,26 @@ TEST_CASE("a size may be part of an expression if an axis determines it") {
       "--dim n=N\n");
 }
 
+TEST_CASE("a product of sizes does not determine its factors") {
+  CHECK(sizes_of("def @main(%x: Tensor[(n * m), float32], %y: Tensor[(n), float32]) { nn.relu(%x) }") ==
+        "t:1:5: error[dynamic-shape]: the shapes of the inputs do not determine the size 'm' in m * n of input 'x'\n"
+        "    help: a product such as m * n does not give its factors; declare an axis of an input as m, or as a multiple "
+        "of it such as 2 * m + 1; or give it a value: --dim m=N\n");
+}
+
+TEST_CASE("--dim sets a size of the module in a tensor function") {
+  const std::string iota =
+      "tensor @iota<m>() -> (result: i64[m]) {\n  result[i < m] = i\n}\n"
+      "tensor @twice<m>(x: f32[m]) -> (result: f32[m]) {\n  result[i < m] = x[i] + x[i]\n}\n";
+  Diagnostics diagnostics;
+  const frontends::ImportOptions options{.dims = {{"m", 4}}, .file = "t", .folder = ""};
+  auto module = frontends::import_relay(iota + "def @main(%x: Tensor[(3), float32]) { (call_tensor(@iota), "
+                                               "call_tensor(@twice, %x)) }", options, diagnostics);
+  REQUIRE_MESSAGE(module, diagnostics.str());
+  CHECK(str(module->tensor_functions.at("iota").results[0]->shape) == "(4)");
+  CHECK(str(module->tensor_functions.at("twice").results[0]->shape) == "(m)");
+}
+
 TEST_CASE("--dim with an unknown name is an error with a suggestion") {
   const std::string text = "def @main(%batch: Tensor[(batch, seq), float32]) { nn.relu(%batch) }";
   CHECK(sizes_of(text, {{"bach", 2}}) ==

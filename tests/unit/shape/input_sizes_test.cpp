@@ -62,7 +62,7 @@ TEST_CASE("a size that no number satisfies is refused with the reason") {
   CHECK(parsed("9:8") == "no size in this range is a multiple of 8");
   CHECK(parsed("9223372036854775807..:2") == "no size in this range is a multiple of 2");
   CHECK(parsed("1..64@65") == "the typical size 65 is not in the range");
-  CHECK(parsed("1..64:8@12") == "the typical size 12 is not in the range");
+  CHECK(parsed("1..64:8@12") == "the typical size 12 is no multiple of 8");
   CHECK(parsed("1..64@0") == "the typical size 0 is not in the range");
 }
 
