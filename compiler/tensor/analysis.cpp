@@ -424,6 +424,26 @@ std::optional<int64_t> contiguous_slice(const TensorFunction& f) {
   return symbols.empty() ? std::nullopt : distance(simplified_indices(*l, stage, symbols));
 }
 
+bool is_slice(const TensorFunction& f) {
+  if (f.stages.size() != 1 || f.params.size() != 1 || !is_plain(f.stages[0]) || f.stages[0].reduction) return false;
+  const Stage& stage = f.stages[0];
+  const Load* l = as<Load>(stage.values[0]);
+  if (!l || l->otherwise || l->indices.size() != stage.axes.size()) return false;
+  for (size_t d = 0; d < stage.axes.size(); ++d)
+    for (size_t axis = 0; axis < stage.axes.size(); ++axis)
+      if (axis != d && uses(l->indices[d], stage.axes[axis].var)) return false;
+  return true;
+}
+
+bool joins_parts(const TensorFunction& f) {
+  if (!is_concatenation(f)) return false;
+  const Shape& whole = f.results[0]->shape;
+  for (const Stage& box : f.stages)
+    for (size_t d = 0; d < whole.size() && box.axes[d].extent == whole[d]; ++d)
+      if (whole[d] != Dim(1)) return true;
+  return false;
+}
+
 bool is_view(const TensorFunction& f) {
   if (f.params.size() == 1)
     if (auto slices = find_slices(f)) return slices->sliced[0] && is_view(slices->slice);

@@ -22,4 +22,7 @@ namespace dlcc::tensor {
 // and for fewer rows or columns than a tile has.
 Stmt schedule_transpose(const Stage&, const std::map<Buffer, Layout>& layouts, const Machine&);
 
+// Whether schedule_transpose computes the stage, where its operand and its result are dense.
+bool is_transposed_in_tiles(const Stage&, const Machine&);
+
 }  // namespace dlcc::tensor
