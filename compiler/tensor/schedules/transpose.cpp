@@ -140,7 +140,8 @@ class TransposeScheduler {
     const Dim done = in_tiles(columns()), rest = columns() - done;
     if (rest == Dim(0)) return nullptr;
     const Var row = make_var("row");
-    return for_loop(row, Expr(rows()), LoopKind::parallel, part_of_row(Expr(row), done, rest));
+    const Stmt all = for_loop(row, Expr(rows()), LoopKind::parallel, part_of_row(Expr(row), done, rest));
+    return rest.is_constant() ? all : if_then(Expr(0) < Expr(rest), all);
   }
 
   Stmt remaining_rows() const {

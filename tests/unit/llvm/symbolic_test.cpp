@@ -118,6 +118,15 @@ TEST_CASE("code of symbolic chains, reductions, padding and transpositions equal
   for (const TensorFunction& f : {row_sums(), column_maxima(), padded(), transposed()}) check_code(f);
 }
 
+TEST_CASE("code of transpositions in tiles with symbolic strides") {
+  for (const DType type : {dtype::f32, dtype::i32}) {
+    Definition d("transpose");
+    Tensor x = d.input("x", type, {2, n, s});
+    d.result("y", type, {2, s, n}, [&](Index i) { return x(i[0], i[2], i[1]); });
+    check_code(d.finish());
+  }
+}
+
 TEST_CASE("a condition on an index gives the range of loads in its arm only") {
   Diagnostics errors;
   auto parsed = parse(R"(kernel @f<n in 1..>(read x: f32[n], write y: f32[n + 9]) {
