@@ -6,8 +6,10 @@
 #include <set>
 
 #include "tensor/dim_of.h"
+#include "tensor/index_facts.h"
 #include "tensor/layout.h"
 #include "tensor/simplify.h"
+#include "tensor/simplify_symbolic.h"
 #include "tensor/slices.h"
 #include "tensor/visit.h"
 
@@ -390,6 +392,16 @@ static std::optional<Dim> symbolic_offset_of(const std::vector<Expr>& indices, c
   return offset;
 }
 
+// The indices of the load, simplified by the extents of the stage's axes.
+static std::vector<Expr> simplified_indices(const Load& l, const Stage& stage, const std::vector<Symbol>& symbols) {
+  const IndexFacts facts = facts_within(stage, symbols);
+  const Ranges ranges = ranges_of(stage);
+  std::vector<Expr> simple;
+  for (const Expr& index : l.indices)
+    simple.push_back(simplify(simplify_symbolic(simplify(index, ranges), facts), ranges));
+  return simple;
+}
+
 std::optional<int64_t> contiguous_slice(const TensorFunction& f) {
   if (f.stages.size() != 1 || f.params.size() != 1 || f.results.size() != 1) return std::nullopt;
   const Stage& stage = f.stages[0];
@@ -402,9 +414,34 @@ std::optional<int64_t> contiguous_slice(const TensorFunction& f) {
     Expr distance = offset_of(l->indices, l->buffer->shape) - offset_of(axes, stage.results[0]->shape);
     if (const auto known = constant_integer(simplify(distance, ranges_of(stage)))) return known;
   }
-  const auto from = symbolic_offset_of(l->indices, l->buffer->shape, stage);
   const auto to = symbolic_offset_of(axes, stage.results[0]->shape, stage);
-  return from && to ? (*from - *to).constant() : std::nullopt;
+  auto distance = [&](const std::vector<Expr>& indices) -> std::optional<int64_t> {
+    const auto from = symbolic_offset_of(indices, l->buffer->shape, stage);
+    return from && to ? (*from - *to).constant() : std::nullopt;
+  };
+  if (const auto known = distance(l->indices)) return known;
+  const std::vector<Symbol> symbols = symbols_of(f);
+  return symbols.empty() ? std::nullopt : distance(simplified_indices(*l, stage, symbols));
+}
+
+bool is_slice(const TensorFunction& f) {
+  if (f.stages.size() != 1 || f.params.size() != 1 || !is_plain(f.stages[0]) || f.stages[0].reduction) return false;
+  const Stage& stage = f.stages[0];
+  const Load* l = as<Load>(stage.values[0]);
+  if (!l || l->otherwise || l->indices.size() != stage.axes.size()) return false;
+  for (size_t d = 0; d < stage.axes.size(); ++d)
+    for (size_t axis = 0; axis < stage.axes.size(); ++axis)
+      if (axis != d && uses(l->indices[d], stage.axes[axis].var)) return false;
+  return true;
+}
+
+bool joins_parts(const TensorFunction& f) {
+  if (!is_concatenation(f)) return false;
+  const Shape& whole = f.results[0]->shape;
+  for (const Stage& box : f.stages)
+    for (size_t d = 0; d < whole.size() && box.axes[d].extent == whole[d]; ++d)
+      if (whole[d] != Dim(1)) return true;
+  return false;
 }
 
 bool is_view(const TensorFunction& f) {

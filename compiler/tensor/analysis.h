@@ -103,6 +103,14 @@ bool is_cheap_source(const TensorFunction&);
 // slice of the outermost dimension): the offset of that range, in elements.
 std::optional<int64_t> contiguous_slice(const TensorFunction&);
 
+// Whether each element is one of the only operand's, at an index that depends on one axis in each dimension, the same
+// for both: a slice, also with steps, and not a reshape or a transposition.
+bool is_slice(const TensorFunction&);
+
+// Whether a concatenation joins more than one part of each operand, which are not contiguous in its result: the axis is
+// inside of another one.
+bool joins_parts(const TensorFunction&);
+
 // If the function is a concatenation of its operands, and each operand's storage is a contiguous range of the result's
 // storage: the offset of each operand in the result, in elements. The layouts are those of the parameters, then of the
 // result.

@@ -22,6 +22,19 @@ Value* KernelEmitter::address(const Memory& memory, const Linear& offset, int64_
   return ptr_add(pointer_in_loops(loops_.size(), memory.pointer, bytes.terms, bytes.bounded), bytes.constant);
 }
 
+// The address of a lane's element, where no lane varies on its own. `previous`: that of the lane before. A symbolic
+// stride is added from lane to lane, since a pointer for each lane would take a register.
+Value* KernelEmitter::address_of_lane(const Memory& memory, const Linear& offset, int64_t element_bytes, int lane,
+                                      Value* previous) {
+  Linear at = offset;
+  if (offset.lane_terms.empty() || lane == 0) {
+    at.constant += lane * offset.lane;
+    return address(memory, at, element_bytes);
+  }
+  scale(b_, at, element_bytes);
+  return b_.CreateGEP(b_.getInt8Ty(), previous, step_of_lanes(at));
+}
+
 Value* KernelEmitter::ptr_add(Value* pointer, int64_t bytes) {
   return bytes == 0 ? pointer : b_.CreateGEP(b_.getInt8Ty(), pointer, b_.getInt64(static_cast<uint64_t>(bytes)));
 }

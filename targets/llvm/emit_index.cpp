@@ -13,6 +13,11 @@ using namespace tensor;
 
 namespace {
 
+bool is_var_node(const Expr& e, const VarNode* v) {
+  const VarRef* ref = as<VarRef>(e);
+  return ref && ref->var.get() == v;
+}
+
 // Larger than any index; a sum of a few such numbers does not overflow.
 constexpr int64_t range_limit = int64_t{1} << 50;
 
@@ -24,25 +29,32 @@ void scale(llvm::IRBuilder<>& b, Linear& x, int64_t by) {
   x.constant = wrapping_mul(x.constant, by);
   x.lane = wrapping_mul(x.lane, by);
   for (Linear::Term& t : x.terms) t.coefficient = wrapping_mul(t.coefficient, by);
+  for (Linear::Term& t : x.lane_terms) t.coefficient = wrapping_mul(t.coefficient, by);
   if (x.varying && by != 1) x.varying = b.CreateMul(x.varying, llvm::ConstantInt::get(x.varying->getType(), by, true));
+}
+
+static void add(std::vector<Linear::Term>& sum, const std::vector<Linear::Term>& terms) {
+  for (const Linear::Term& t : terms) {
+    auto same = std::ranges::find(sum, t.value, &Linear::Term::value);
+    if (same == sum.end())
+      sum.push_back(t);
+    else if ((same->coefficient = wrapping_add(same->coefficient, t.coefficient)) == 0)
+      sum.erase(same);
+  }
 }
 
 void add(llvm::IRBuilder<>& b, Linear& x, const Linear& y) {
   x.constant = wrapping_add(x.constant, y.constant);
   x.lane = wrapping_add(x.lane, y.lane);
   x.bounded &= y.bounded;
-  for (const Linear::Term& t : y.terms) {
-    auto same = std::find_if(x.terms.begin(), x.terms.end(), [&](const Linear::Term& o) { return o.value == t.value; });
-    if (same == x.terms.end())
-      x.terms.push_back(t);
-    else if ((same->coefficient = wrapping_add(same->coefficient, t.coefficient)) == 0)
-      x.terms.erase(same);
-  }
+  add(x.terms, y.terms);
+  add(x.lane_terms, y.lane_terms);
   if (y.varying) x.varying = x.varying ? b.CreateAdd(x.varying, y.varying) : y.varying;
 }
 
 std::optional<Range> Linear::range(int lanes) const {
-  if (varying || std::abs(constant) > range_limit || std::abs(lane) > range_limit / 64) return std::nullopt;
+  if (varying || !lane_terms.empty() || std::abs(constant) > range_limit || std::abs(lane) > range_limit / 64)
+    return std::nullopt;
   Range sum{constant, constant};
   auto add = [&](int64_t coefficient, Range r) {
     int64_t a, b;
@@ -77,7 +89,7 @@ Linear KernelEmitter::linearize(const Expr& e) {
     return result;
   }
   if (const VarRef* ref = as<VarRef>(e)) {
-    if (lanes_ && ref->var.get() == lanes_->var) {
+    if (lanes_ && is_var_node(e, lanes_->var)) {
       Linear result = atom(lanes_->base, lanes_->depth, true, lanes_->base_range);
       result.lane = 1;
       return result;
@@ -99,6 +111,7 @@ Linear KernelEmitter::linearize(const Expr& e) {
         scale(b_, a, b.constant);
         return a;
       }
+      if (auto product = lane_product(x->a, x->b)) return *product;
     }
   }
   // Loop-invariant: hoisted.
@@ -110,6 +123,21 @@ Linear KernelEmitter::linearize(const Expr& e) {
   if (loop != loops_.end()) return invariant(emit_hoisted(loop->preheader, loop->invariants, e, *depth));
   const auto range = range_of(e, ranges_);
   return atom(emit(e), innermost, range.has_value(), range);
+}
+
+std::optional<Linear> KernelEmitter::lane_product(const Expr& a, const Expr& b) {
+  auto is_lane = [&](const Expr& e) { return lanes_ && is_var_node(e, lanes_->var); };
+  const Expr& factor = is_lane(a) ? b : a;
+  if (!is_lane(is_lane(a) ? a : b) || !depth_of(factor)) return std::nullopt;
+  const Linear step = linearize(factor);
+  Linear product = step;  // in lane 0
+  if (auto* base = llvm::dyn_cast<llvm::ConstantInt>(lanes_->base))
+    scale(b_, product, base->getSExtValue());
+  else
+    product = {.terms = {{b_.CreateMul(lanes_->base, scalar_of(step)), 1, innermost, std::nullopt}}, .bounded = false};
+  std::erase_if(product.terms, [](const Linear::Term& t) { return t.coefficient == 0; });
+  product.lane = step.constant, product.lane_terms = step.terms;
+  return product;
 }
 
 const KernelEmitter::Invariant* KernelEmitter::find_invariant(const Expr& e) const {
@@ -245,7 +273,7 @@ Linear KernelEmitter::flatten(const BufferNode& buffer, const std::vector<Expr>&
 std::optional<std::vector<int64_t>> KernelEmitter::known_lanes(const Linear& x) const {
   std::vector<int64_t> lanes;
   auto* varying = llvm::dyn_cast_or_null<llvm::Constant>(x.varying);
-  if (!lanes_ || (x.varying && !varying)) return std::nullopt;
+  if (!lanes_ || (x.varying && !varying) || !x.lane_terms.empty()) return std::nullopt;
   for (int k = 0; k < lanes_->count; ++k) {
     lanes.push_back(wrapping_mul(k, x.lane));
     if (!varying) continue;
@@ -268,11 +296,17 @@ Value* KernelEmitter::scalar_of(const Linear& x) {
   return x.constant ? b_.CreateAdd(sum, b_.getInt64(x.constant), "", false, x.bounded) : sum;
 }
 
+Value* KernelEmitter::step_of_lanes(const Linear& x) {
+  Linear step;
+  step.constant = x.lane, step.terms = x.lane_terms, step.bounded = x.bounded;
+  return scalar_of(step);
+}
+
 Value* KernelEmitter::vector_of(const Linear& x) {
   Value* sum = splat(scalar_of(x));
-  if (x.lane) {
+  if (x.lane || !x.lane_terms.empty()) {
     Value* lane = b_.CreateStepVector(sum->getType());
-    sum = b_.CreateAdd(sum, b_.CreateMul(lane, constant_like(lane, x.lane)));
+    sum = b_.CreateAdd(sum, b_.CreateMul(lane, splat(step_of_lanes(x))));
   }
   return x.varying ? b_.CreateAdd(sum, x.varying) : sum;
 }
@@ -283,7 +317,15 @@ llvm::Align KernelEmitter::alignment_of(const Memory& memory, const Linear& offs
     // Conservative: the base of a vector iteration is a multiple of its number of lanes, which is not used here.
     known = std::gcd(known, wrapping_mul(t.coefficient, element_bytes));
   }
+  for (const Linear::Term& t : offset.lane_terms) known = std::gcd(known, wrapping_mul(t.coefficient, element_bytes));
   return llvm::Align(static_cast<uint64_t>(known & -known));
+}
+
+llvm::Align KernelEmitter::alignment_of_lane(const Memory& memory, const Linear& offset, int64_t element_bytes,
+                                             int lane) {
+  Linear at = offset;
+  at.constant += lane * offset.lane;
+  return alignment_of(memory, at, element_bytes);
 }
 
 // ---- bounds ----------------------------------------------------------------------------------------------
@@ -296,7 +338,7 @@ Value* KernelEmitter::inside(const Linear& index, const Dim& extent) {
   }
   Value* end = number ? b_.getInt64(static_cast<uint64_t>(*number)) : value_of(extent);
   if (index.is_uniform()) return b_.CreateICmpULT(scalar_of(index), end);
-  if (index.lane == 1 && !index.varying) {
+  if (index.is_contiguous()) {
     // Lanes [low, high) are inside. Comparisons of 32 bits take half the vectors that comparisons of 64 bits take.
     Value *base = scalar_of(index), *zero = b_.getInt64(0), *count = b_.getInt64(lanes_->count);
     auto clamped = [&](Value* v) {

@@ -85,7 +85,7 @@ Value* KernelEmitter::load_elements(const Memory& memory, DType type, const Line
                                     Value* otherwise) {
   if (memory.per_lane) return load_per_lane(memory, type, offset);
   int64_t size = element_bytes(type);
-  bool contiguous = offset.lane == 1 && !offset.varying;
+  bool contiguous = offset.is_contiguous();
   if (!offset.is_uniform() && !contiguous) {
     Value* value = mask ? nullptr : load_and_shuffle(memory, type, offset);
     return value ? value : gather(memory, type, offset, mask, otherwise);
@@ -143,11 +143,10 @@ Value* KernelEmitter::gather(const Memory& memory, DType type, const Linear& off
   auto* vector = llvm::FixedVectorType::get(storage_type(type), static_cast<unsigned>(lanes_->count));
   Value* value = llvm::PoisonValue::get(vector);
   if (!mask && !offset.varying) {
+    Value* pointer = nullptr;
     for (int lane = 0; lane < lanes_->count; ++lane) {
-      Linear at = offset;
-      at.constant += lane * offset.lane;
-      Value* element =
-          b_.CreateAlignedLoad(storage_type(type), address(memory, at, size), alignment_of(memory, at, size));
+      pointer = address_of_lane(memory, offset, size, lane, pointer);
+      Value* element = b_.CreateAlignedLoad(storage_type(type), pointer, alignment_of_lane(memory, offset, size, lane));
       value = b_.CreateInsertElement(value, element, lane);
     }
     return from_storage(value, type);
@@ -235,22 +234,26 @@ void KernelEmitter::emit_store(const Store& x, Value* value) {
     b_.CreateAlignedStore(splat(value), address(memory, offset, size), alignment_of(memory, offset, size));
     return;
   }
-  if (!lanes_ || (offset.lane == 1 && !offset.varying)) {
+  if (!lanes_ || offset.is_contiguous()) {
     b_.CreateAlignedStore(splat(value), address(memory, offset, size), alignment_of(memory, offset, size));
     return;
   }
   value = splat(value);  // a scatter, in the order of the iterations
-  Value* offsets = offset.varying ? vector_of(offset) : nullptr;
-  for (int lane = 0; lane < lanes_->count; ++lane) {
-    Linear at;
-    if (offsets) {
+  if (offset.varying) {
+    Value* offsets = vector_of(offset);
+    for (int lane = 0; lane < lanes_->count; ++lane) {
+      Linear at;
       at.terms.push_back({b_.CreateExtractElement(offsets, lane), 1, innermost, std::nullopt});
-    } else {
-      at = offset;
-      at.constant += lane * offset.lane;
+      b_.CreateAlignedStore(b_.CreateExtractElement(value, lane), address(memory, at, size),
+                            alignment_of(memory, at, size));
     }
-    b_.CreateAlignedStore(b_.CreateExtractElement(value, lane), address(memory, at, size),
-                          alignment_of(memory, at, size));
+    return;
+  }
+  Value* pointer = nullptr;
+  for (int lane = 0; lane < lanes_->count; ++lane) {
+    Value* element = b_.CreateExtractElement(value, lane);
+    pointer = address_of_lane(memory, offset, size, lane, pointer);
+    b_.CreateAlignedStore(element, pointer, alignment_of_lane(memory, offset, size, lane));
   }
 }
 

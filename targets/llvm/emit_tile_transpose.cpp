@@ -51,9 +51,14 @@ void interleave(llvm::IRBuilder<>& b, Rows& rows) {
 
 void KernelEmitter::emit_tile_transpose(const IntrinsicCall& x) {
   const size_t size = static_cast<size_t>(x.intrinsic->operands[0].buffer->shape[0].value());
-  auto row = [&](size_t operand, size_t k) {
+  // The pointer to row `k` of a tile. A symbolic stride is added to that of the row before, since a pointer for each
+  // row would take a register.
+  auto row = [&](size_t operand, size_t k, Value* previous) {
     Region box = x.operands[operand];
     const size_t dim = box.begin.size() - x.intrinsic->operands[operand].buffer->shape.size();
+    const Dim& stride = strides_of(*box.buffer)[dim];
+    if (k > 0 && !stride.is_constant())
+      return b_.CreateGEP(b_.getInt8Ty(), previous, value_of(stride * Dim(element_bytes(box.buffer->type))));
     box.begin[dim] = box.begin[dim] + Expr(static_cast<int64_t>(k));
     return pointer_to(box);
   };
@@ -61,9 +66,10 @@ void KernelEmitter::emit_tile_transpose(const IntrinsicCall& x) {
   auto* type = llvm::FixedVectorType::get(storage_type(element), static_cast<unsigned>(size));
   const llvm::Align alignment(static_cast<uint64_t>(element_bytes(element)));
   Rows rows;
-  for (size_t k = 0; k < size; ++k) rows.push_back(b_.CreateAlignedLoad(type, row(0, k), alignment));
+  Value* pointer = nullptr;
+  for (size_t k = 0; k < size; ++k) rows.push_back(b_.CreateAlignedLoad(type, pointer = row(0, k, pointer), alignment));
   bits(element) < 32 ? interleave(b_, rows) : exchange(b_, rows);
-  for (size_t k = 0; k < size; ++k) b_.CreateAlignedStore(rows[k], row(1, k), alignment);
+  for (size_t k = 0; k < size; ++k) b_.CreateAlignedStore(rows[k], pointer = row(1, k, pointer), alignment);
 }
 
 }  // namespace dlcc::targets

@@ -26,8 +26,8 @@ namespace dlcc::targets {
 
 using llvm::Value;
 
-// A linear form of i64 values, in elements or bytes. Its value in lane l: constant + sum of coefficient * term + lane *
-// l + varying[l].
+// A linear form of i64 values, in elements or bytes. Its value in lane l: constant + sum of coefficient * term + (lane
+// + sum of coefficient * lane term) * l + varying[l].
 struct Linear {
   struct Term {
     Value* value;
@@ -39,11 +39,13 @@ struct Linear {
   int64_t constant = 0;
   int64_t lane = 0;
   std::vector<Term> terms;
-  Value* varying = nullptr;  // a vector of i64
-  bool bounded = true;       // all terms have known ranges: the arithmetic does not overflow
+  std::vector<Term> lane_terms;  // of symbolic strides
+  Value* varying = nullptr;      // a vector of i64
+  bool bounded = true;           // all terms have known ranges: the arithmetic does not overflow
 
-  bool is_constant() const { return lane == 0 && terms.empty() && !varying; }
-  bool is_uniform() const { return lane == 0 && !varying; }
+  bool is_constant() const { return is_uniform() && terms.empty(); }
+  bool is_uniform() const { return lane == 0 && lane_terms.empty() && !varying; }
+  bool is_contiguous() const { return lane == 1 && lane_terms.empty() && !varying; }
   std::optional<tensor::Range> range(int lanes) const;  // over all iterations and lanes, if known
 };
 
@@ -162,17 +164,21 @@ class KernelEmitter {
   Linear linearize(const tensor::Expr&);
   Linear flatten(const tensor::BufferNode&, const std::vector<tensor::Expr>& indices);
   Linear times(const tensor::Expr& index, const Dim& stride);
+  // The product of the lanes' variable and a scalar that may be hoisted; empty if the expressions are no such factors.
+  std::optional<Linear> lane_product(const tensor::Expr& a, const tensor::Expr& b);
   const Shape& strides_of(const tensor::BufferNode&);  // in elements
   Value* value_of(const Dim&);                         // i64
   tensor::Expr kept(const tensor::Expr&);
   Value* scalar_of(const Linear&);                                       // the part that is equal in all lanes
   Value* vector_of(const Linear&);                                       // all lanes, i64
+  Value* step_of_lanes(const Linear&);                                   // from a lane to the next, but for `varying`
   std::optional<std::vector<int64_t>> known_lanes(const Linear&) const;  // without terms and constant
   std::optional<int> depth_of(const tensor::Expr&) const;
   static bool depends_on_sizes_only(const tensor::Expr&);  // on symbols, and on nothing else
   const Invariant* find_invariant(const tensor::Expr&) const;
   const Invariant& emit_hoisted(llvm::BasicBlock*, Invariants&, const tensor::Expr&, int depth);
   llvm::Align alignment_of(const Memory&, const Linear& offset, int64_t element_bytes);
+  llvm::Align alignment_of_lane(const Memory&, const Linear& offset, int64_t element_bytes, int lane);
   Value* inside(const Linear& index,
                 const Dim& extent);  // 0 <= index < extent, scalar or per lane; null if always true
 
@@ -181,6 +187,7 @@ class KernelEmitter {
   Value* pointer_in_loops(size_t loops, Value* base, const std::vector<Linear::Term>& terms, bool bounded);
   PointerInduction& pointer_induction(size_t loops, Value* base, const std::vector<Linear::Term>& terms, bool bounded);
   void advance_pointers();
+  Value* address_of_lane(const Memory&, const Linear& offset, int64_t element_bytes, int lane, Value* previous);
   Value* ptr_add(Value* pointer, int64_t bytes);
   Value* ptr_add(Value* pointer, const Linear::Term& by, bool bounded);
 

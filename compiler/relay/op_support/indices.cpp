@@ -32,13 +32,38 @@ struct DimGroup {
   size_t from_begin, from_end, to_begin, to_end;
 };
 
-// The shortest such group that starts at dimensions `f` and `t`. Where symbolic sizes cannot be compared, the group has
-// all dimensions but the equal ones at the end.
+Dim product_of(const Shape& s, size_t begin, size_t end) {
+  return product(Shape(s.begin() + static_cast<ptrdiff_t>(begin), s.begin() + static_cast<ptrdiff_t>(end)));
+}
+
+// The number of dimensions of `fine`, from `begin` on, that divide up a dimension of this size: as many as have a
+// product of at most the size. 0 if there are none.
+size_t dimensions_within(const Dim& size, const Shape& fine, size_t begin) {
+  size_t found = 0;
+  for (size_t end = begin + 1; end <= fine.size(); ++end)
+    if (provably_le(product_of(fine, begin, end), size)) found = end - begin;
+  return found;
+}
+
+// The number of dimensions of `fine`, from `f` on, that divide up dimension `c` of `coarse`, if each dimension of
+// `coarse` from `c` on is at least the product of those that divide it up. As the products of all dimensions are equal,
+// and not zero, so are these: if h * w = 4 * (h / 2) * (w / 2), then h = 2 * (h / 2) and w = 2 * (w / 2). 0 if there is
+// no such division.
+size_t dimensions_of_first(const Shape& coarse, size_t c, const Shape& fine, size_t f) {
+  size_t first = 0;
+  for (size_t k = c; k < coarse.size(); ++k) {
+    const size_t within = dimensions_within(coarse[k], fine, f);
+    if (within == 0) return 0;
+    if (k == c) first = within;
+    f += within;
+  }
+  return f == fine.size() ? first : 0;
+}
+
+// The shortest such group that starts at dimensions `f` and `t`. Where symbolic sizes cannot be compared, it is a
+// dimension and those that divide it up, or the group has all dimensions but the equal ones at the end.
 DimGroup group_at(const Shape& from, const Shape& to, size_t f, size_t t) {
   DimGroup group{f, std::min(f + 1, from.size()), t, std::min(t + 1, to.size())};
-  auto product_of = [](const Shape& s, size_t begin, size_t end) {
-    return product(Shape(s.begin() + static_cast<ptrdiff_t>(begin), s.begin() + static_cast<ptrdiff_t>(end)));
-  };
   while (true) {
     Dim a = product_of(from, group.from_begin, group.from_end), b = product_of(to, group.to_begin, group.to_end);
     if (a == b) return group;
@@ -50,6 +75,8 @@ DimGroup group_at(const Shape& from, const Shape& to, size_t f, size_t t) {
     else
       break;
   }
+  if (const size_t parts = dimensions_of_first(from, f, to, t)) return {f, f + 1, t, t + parts};
+  if (const size_t parts = dimensions_of_first(to, t, from, f)) return {f, f + parts, t, t + 1};
   group.from_end = from.size();
   group.to_end = to.size();
   while (group.from_end > f + 1 && group.to_end > t + 1 && from[group.from_end - 1] == to[group.to_end - 1]) {

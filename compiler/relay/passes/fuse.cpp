@@ -10,11 +10,13 @@
 
 #include "relay/operator.h"
 #include "relay/passes/passes.h"
+#include "relay/passes/post_dominators.h"
 #include "relay/passes/result_definitions.h"
 #include "relay/passes/unread_operands.h"
 #include "tensor/analysis.h"
 #include "tensor/evaluate.h"
 #include "tensor/passes/compose.h"
+#include "tensor/schedules/transpose.h"
 #include "tensor/visit.h"
 
 namespace dlcc::relay {
@@ -37,9 +39,6 @@ struct Node {
   std::vector<int> readers;  // nodes that use the result
   bool escapes = false;      // used by something that is not a node
   int group;
-
-  // The tree of post-dominators: the immediate one, a farther one to jump to, and the distance from the exit.
-  int post_dominator = -1, jump = -1, depth = 0;
 };
 
 // Nodes that become one tensor function. All nodes but the last are read inside of the group only. So there is no path
@@ -51,13 +50,15 @@ struct Group {
 
 class BlockFuser {
  public:
-  BlockFuser(Module& module, TensorFunctionNames& names, Block& block, bool keeps_bytes)
-      : module_(module), names_(names), block_(block), keeps_bytes_(keeps_bytes) {}
+  BlockFuser(Module& module, TensorFunctionNames& names, Block& block, const tensor::Machine& machine)
+      : module_(module), names_(names), block_(block), machine_(machine), keeps_bytes_(machine.memory_is_scarce) {}
 
   void run() {
     collect_nodes();
     find_uses();
-    find_post_dominators();
+    post_dominators_ = PostDominators(nodes_.size());
+    for (size_t i = nodes_.size(); i-- > 0;)
+      post_dominators_.add(static_cast<int>(i), nodes_[i].readers, nodes_[i].escapes);
     for (size_t i = 0; i < nodes_.size(); ++i) grow_from(static_cast<int>(i));
     keeps_bytes_ = false;
     // Of several contractions whose results meet, the last one takes the epilogue; the others stay groups of their own.
@@ -231,41 +232,6 @@ class BlockFuser {
     use(block.result);
   }
 
-  // ---- post-dominators
-
-  // Nodes are in topological order, so that one backward sweep finds all immediate post-dominators: the nearest common
-  // ancestor of the readers in the tree built so far. -1 is the exit, the root of the tree.
-  void find_post_dominators() {
-    for (size_t i = nodes_.size(); i-- > 0;) {
-      Node& n = nodes_[i];
-      if (!n.escapes && !n.readers.empty()) {
-        int common = n.readers[0];
-        for (int r : n.readers) common = common_ancestor(common, r);
-        n.post_dominator = common;
-      }
-      int parent = n.post_dominator, far = jump(parent);
-      n.depth = depth(parent) + 1;
-      n.jump = depth(parent) - depth(far) == depth(far) - depth(jump(far)) ? jump(far) : parent;
-    }
-  }
-
-  int parent(int n) const { return n < 0 ? -1 : nodes_[static_cast<size_t>(n)].post_dominator; }
-  int jump(int n) const { return n < 0 ? -1 : nodes_[static_cast<size_t>(n)].jump; }
-  int depth(int n) const { return n < 0 ? 0 : nodes_[static_cast<size_t>(n)].depth; }
-
-  // In logarithmic time, by jumps whose lengths depend on the depth only (Myers, "An applicative random-access stack",
-  // 1983).
-  int common_ancestor(int a, int b) const {
-    if (depth(a) < depth(b)) std::swap(a, b);
-    while (depth(a) > depth(b)) a = depth(jump(a)) >= depth(b) ? jump(a) : parent(a);
-    while (a != b) {
-      bool far = jump(a) != jump(b);
-      a = far ? jump(a) : parent(a);
-      b = far ? jump(b) : parent(b);
-    }
-    return a;
-  }
-
   // ---- groups
 
   const Group& group_of(int n) const { return groups_[static_cast<size_t>(nodes_[static_cast<size_t>(n)].group)]; }
@@ -294,12 +260,15 @@ class BlockFuser {
 
   void grow_from(int i) {
     Node& n = nodes_[static_cast<size_t>(i)];
-    int to = n.post_dominator;
+    int to = post_dominators_.of(i);
     if (to < 0 || n.is_view) return;
     OpPattern mine = group_of(i).pattern;
     if (mine == OpPattern::opaque) return;
     std::set<int> path = between(i, to);
     if (path.empty()) return;
+    if (path.size() == 1 && is_joined_slice(i, to))
+      return merge({n.group, nodes_[static_cast<size_t>(to)].group}, n.group);
+    if (path.size() == 1 && is_padded_transposition(i, to)) return;
     bool anchored = mine >= OpPattern::reduction;
     if (keeps_bytes_ && anchored && widens(i, to)) {
       widened_.push_back(i);
@@ -324,6 +293,24 @@ class BlockFuser {
     merge(groups, n.group);
   }
 
+  // A concatenation reads a slice where that is, unless the slice is a view. One that joins parts of its operands
+  // cannot be computed by these in place.
+  bool is_joined_slice(int slice, int to) const {
+    const TensorFunction& f = nodes_[static_cast<size_t>(slice)].function;
+    return tensor::joins_parts(nodes_[static_cast<size_t>(to)].function) && tensor::is_slice(f) &&
+           !tensor::contiguous_slice(f);
+  }
+
+  // Tiles that are transposed, and a padded copy of them, take less time than a padding that gathers its elements.
+  bool is_padded_transposition(int i, int to) const {
+    const Node &transposition = nodes_[static_cast<size_t>(i)], &padding = nodes_[static_cast<size_t>(to)];
+    const bool move_elements = transposition.pattern == OpPattern::injective && padding.pattern == OpPattern::injective;
+    if (!move_elements || group_of(i).members.size() > 1) return false;
+    const std::vector<tensor::Load> loads = tensor::loads_of(padding.function.stages[0].values[0]);
+    return loads.size() == 1 && loads[0].otherwise &&
+           tensor::is_transposed_in_tiles(transposition.function.stages[0], machine_);
+  }
+
   // Whether the node computes the sources that it reads itself, instead of reading them from memory.
   bool absorbs_sources(int n) const {
     const Node& node = nodes_[static_cast<size_t>(n)];
@@ -341,7 +328,7 @@ class BlockFuser {
   // Whether the reader of node i, which widens it, belongs to a group of elementwise nodes whose result is bytes again.
   // This group may become the epilogue of i.
   bool ends_with_bytes(int i) const {
-    const Group& reader = group_of(nodes_[static_cast<size_t>(i)].post_dominator);
+    const Group& reader = group_of(post_dominators_.of(i));
     return reader.pattern == OpPattern::elementwise && bits_of(reader.members.back()) == 8 &&
            std::ranges::all_of(reader.members, [&](int m) { return same_shape(i, m); });
   }
@@ -470,7 +457,9 @@ class BlockFuser {
   Module& module_;
   TensorFunctionNames& names_;
   Block& block_;
+  const tensor::Machine& machine_;
   std::vector<Node> nodes_;
+  PostDominators post_dominators_;
   std::vector<Group> groups_;                // by number; a group that was merged into another one is stale
   std::map<int, int> node_of_;               // variable -> node
   std::map<int, std::vector<Atom>> tuples_;  // variable -> fields
@@ -479,18 +468,17 @@ class BlockFuser {
   std::vector<int> widened_;  // the last nodes of reductions and contractions that did not grow for this reason
 };
 
-void fuse_block(Module& module, TensorFunctionNames& names, Block& block, bool keeps_bytes) {
+void fuse_block(Module& module, TensorFunctionNames& names, Block& block, const tensor::Machine& machine) {
   for (Binding& b : block.bindings)
-    for_each_block(b.op, [&](Block& inner) { fuse_block(module, names, inner, keeps_bytes); });
-  BlockFuser(module, names, block, keeps_bytes).run();
+    for_each_block(b.op, [&](Block& inner) { fuse_block(module, names, inner, machine); });
+  BlockFuser(module, names, block, machine).run();
 }
 
 }  // namespace
 
 Module fuse(Module module, PassContext& context) {
   TensorFunctionNames names(module);
-  for (auto& [name, function] : module.functions)
-    fuse_block(module, names, function.body, context.machine.memory_is_scarce);
+  for (auto& [name, function] : module.functions) fuse_block(module, names, function.body, context.machine);
   return module;
 }
 

@@ -56,7 +56,7 @@ class AxisMerger {
   bool collect_axis(const Stage& stage, size_t d) {
     if (!axes_.insert({&stage, d}).second) return true;
     if (axes_.contains({&stage, d + 1}) || (d > 0 && axes_.contains({&stage, d - 1}))) return false;
-    if (!stage.origin.empty() || d + 1 == stage.axes.size()) return false;
+    if (d + 1 == stage.axes.size() || !is_whole_along(stage, d + 1)) return false;
     if (d < stage.axes.size())
       for (const Buffer& b : stage.results)
         if (!collect_dim(b, static_cast<int>(d))) return false;
@@ -94,6 +94,12 @@ class AxisMerger {
     for (const Expr& v : stage.values) check(v);
     for (const Requirement& r : stage.requirements) check(r.condition);
     return ok;
+  }
+
+  // Whether the stage computes all indices of its results along the axis: it computes no box that ends or begins there.
+  static bool is_whole_along(const Stage& stage, size_t axis) {
+    return stage.origin.empty() || axis >= stage.axes.size() ||
+           stage.results[0]->shape[axis] == stage.axes[axis].extent;
   }
 
   bool collect_dim(const Buffer& buffer, int d) {
@@ -154,6 +160,13 @@ class AxisMerger {
         }
         return result;
       };
+      Shape origin;
+      for (size_t k = 0; k < stage.origin.size(); ++k)
+        if (is_inner(k))
+          origin.back() = origin.back() * stage.axes[k].extent;
+        else
+          origin.push_back(stage.origin[k]);
+      stage.origin = std::move(origin);
       for (Buffer& b : stage.results) b = joined(b);
       if (stage.reduction) stage.reduction->axes = merged(stage.reduction->axes, stage.axes.size());
       stage.axes = merged(stage.axes, 0);

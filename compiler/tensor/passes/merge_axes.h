@@ -8,9 +8,10 @@
 namespace dlcc::tensor {
 
 // Merges adjacent axes that occur in indices only as adjacent pairs: an elementwise function becomes one-dimensional, a
-// 1x1 convolution gets one axis of pixels, and a mean over an image reduces one axis. Shapes of parameters and results
-// change, their memory does not. `layouts` are those of the parameters, then of the results. Dimensions that are not
-// adjacent in a layout are not merged; the layouts are rewritten for the new shapes. No stage has a body of statements.
+// 1x1 convolution gets one axis of pixels, a mean over an image reduces one axis, and each part of a concatenation is
+// copied in whole rows. Shapes of parameters and results change, their memory does not. `layouts` are those of the
+// parameters, then of the results. Dimensions that are not adjacent in a layout are not merged; the layouts are
+// rewritten for the new shapes. No stage has a body of statements.
 void merge_axes(TensorFunction&, std::vector<Layout>& layouts);
 
 // Removes reduced axes that have only the index 0, such as the taps of a 1x1 convolution, if others are left: the axes

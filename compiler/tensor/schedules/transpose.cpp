@@ -21,8 +21,10 @@ class TransposeScheduler {
         size_(tile_size(bits(stage.results[0]->type), machine)),
         tiles_at_once_(std::max<int64_t>(machine.cache_line_bytes * 8 / (bits(stage.results[0]->type) * size_), 1)) {}
 
+  bool find_tiles() { return find_axes() && find_intrinsic(); }
+
   Stmt run() {
-    if (!find_axes() || !find_intrinsic()) return nullptr;
+    if (!find_tiles()) return nullptr;
     Stmt body = sequence({tiles(), remaining_columns(), remaining_rows()});
     for (size_t k = stage_.axes.size() - 1; k-- > 0;)
       if (k != row_) body = for_loop(axis(k).var, Expr(axis(k).extent), LoopKind::parallel, body);
@@ -138,7 +140,8 @@ class TransposeScheduler {
     const Dim done = in_tiles(columns()), rest = columns() - done;
     if (rest == Dim(0)) return nullptr;
     const Var row = make_var("row");
-    return for_loop(row, Expr(rows()), LoopKind::parallel, part_of_row(Expr(row), done, rest));
+    const Stmt all = for_loop(row, Expr(rows()), LoopKind::parallel, part_of_row(Expr(row), done, rest));
+    return rest.is_constant() ? all : if_then(Expr(0) < Expr(rest), all);
   }
 
   Stmt remaining_rows() const {
@@ -163,6 +166,10 @@ class TransposeScheduler {
 
 Stmt schedule_transpose(const Stage& stage, const std::map<Buffer, Layout>& layouts, const Machine& machine) {
   return TransposeScheduler(stage, layouts, machine).run();
+}
+
+bool is_transposed_in_tiles(const Stage& stage, const Machine& machine) {
+  return !stage.body && TransposeScheduler(stage, {}, machine).find_tiles();
 }
 
 }  // namespace dlcc::tensor

@@ -5,7 +5,7 @@
 //   parallel other axes:
 //     parallel j in columns / (count * tile size): for i in rows / tile size: unrolled u in count:
 //       result[rows of tile i, columns of tile (j, u)] = operand[columns of tile (j, u), rows of tile i]   # transposed
-//     the last tiles of the columns; the remaining columns and rows, element by element
+//     the last tiles of the columns; the remaining columns, if there are any, and rows, element by element
 //
 // If rows of the result share a set of the first-level cache, the loops over rows and columns are exchanged.
 // Rows and columns are those of the result. Operands are read as they are stored.
@@ -21,5 +21,8 @@ namespace dlcc::tensor {
 // The loops of a transposition; null for other stages, for storage that is not dense, for elements without an intrinsic
 // and for fewer rows or columns than a tile has.
 Stmt schedule_transpose(const Stage&, const std::map<Buffer, Layout>& layouts, const Machine&);
+
+// Whether schedule_transpose computes the stage, where its operand and its result are dense.
+bool is_transposed_in_tiles(const Stage&, const Machine&);
 
 }  // namespace dlcc::tensor

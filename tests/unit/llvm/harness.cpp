@@ -80,9 +80,10 @@ KernelObject compile(const Kernel& kernel, const std::string& mcpu, const std::s
   return result;
 }
 
-std::string assembly(const Kernel& kernel, const std::string& mcpu, const ChangeMachine& change, int threads) {
+std::string assembly(const Kernel& kernel, const std::string& mcpu, const ChangeMachine& change, int threads,
+                     const Sizes& sizes) {
   targets::Target target = changed_target(mcpu, change);
-  KernelObject wrapped = wrap(kernel, target);
+  KernelObject wrapped = wrap(kernel, target, "net", sizes);
   wrapped.program.threads = threads;
   return targets::generate_listing(wrapped.program, wrapped.plan, wrapped.interface, target, {},
                                    targets::Listing::assembly);

@@ -35,7 +35,8 @@ using ChangeMachine = std::function<void(tensor::Machine&)>;
 KernelObject compile(const tensor::Kernel&, const std::string& mcpu, const std::string& prefix = "net", int threads = 1,
                      const ChangeMachine& = {}, const tensor::Sizes& = {});
 
-std::string assembly(const tensor::Kernel&, const std::string& mcpu, const ChangeMachine& = {}, int threads = 1);
+std::string assembly(const tensor::Kernel&, const std::string& mcpu, const ChangeMachine& = {}, int threads = 1,
+                     const tensor::Sizes& = {});
 
 // The CPU levels that this CPU supports.
 std::vector<std::string> runnable_levels();

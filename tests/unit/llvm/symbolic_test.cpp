@@ -118,6 +118,15 @@ TEST_CASE("code of symbolic chains, reductions, padding and transpositions equal
   for (const TensorFunction& f : {row_sums(), column_maxima(), padded(), transposed()}) check_code(f);
 }
 
+TEST_CASE("code of transpositions in tiles with symbolic strides") {
+  for (const DType type : {dtype::f32, dtype::i32}) {
+    Definition d("transpose");
+    Tensor x = d.input("x", type, {2, n, s});
+    d.result("y", type, {2, s, n}, [&](Index i) { return x(i[0], i[2], i[1]); });
+    check_code(d.finish());
+  }
+}
+
 TEST_CASE("a condition on an index gives the range of loads in its arm only") {
   Diagnostics errors;
   auto parsed = parse(R"(kernel @f<n in 1..>(read x: f32[n], write y: f32[n + 9]) {
@@ -132,6 +141,27 @@ TEST_CASE("a condition on an index gives the range of loads in its arm only") {
                       "t.tir", errors);
   REQUIRE_MESSAGE(parsed, errors.str());
   for (int64_t size : {1, 16, 33}) run(parsed->kernels[0], {numbers(dtype::f32, {size})}, 1, {}, {{"n", size}});
+}
+
+TEST_CASE("gathers and scatters of symbolic stride address their elements with scalars") {
+  for (const int lanes : {2, 3, 16})
+    for (const bool scatters : {false, true}) {
+      const std::string rows = std::to_string(lanes);
+      const std::string copy = scatters ? "y[i + 2 * v, j] = x[j, v]" : "y[j, v] = x[i + 2 * v, j]";
+      const std::string narrow = "f32[n + 1, " + rows + "]", wide = "f32[" + std::to_string(2 * lanes) + ", n + 1]";
+      Diagnostics errors;
+      auto parsed = parse("kernel @f<n in 1..>(read x: " + (scatters ? narrow : wide) + ", write y: " +
+                              (scatters ? wide : narrow) + ") {\nfor i in 2 {\nfor j in n + 1 {\nvector v in " + rows +
+                              " {\n" + copy + "\n}\n}\n}\n}",
+                          "t.tir", errors);
+      REQUIRE_MESSAGE(parsed, errors.str());
+      const Kernel& kernel = parsed->kernels[0];
+      for (int64_t size : {1, 7, 16}) {
+        const Dim read = scatters ? Dim(lanes) : Dim(2 * lanes);
+        run(kernel, {numbers(dtype::f32, scatters ? Shape{size + 1, read} : Shape{read, size + 1})}, 1, {}, {{"n", size}});
+      }
+      CHECK(assembly(kernel, "x86-64-v4", {}, 1, {{"n", 1}}).find("vpextrq") == std::string::npos);
+    }
 }
 
 TEST_CASE("code of a batch of slices, with scratch and on threads") {

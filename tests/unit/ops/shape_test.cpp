@@ -39,6 +39,19 @@ TEST_CASE("reshape keeps the index of unchanged dimensions without division") {
   CHECK(read_index("reshape", {{"newshape", list({1, 2, 1, 3})}}, {f32({2, 3, 1})}) == "i1, i3, 0");
 }
 
+TEST_CASE("reshape of symbolic sizes divides a dimension into those that it is at least") {
+  const Dim h = Dim::symbol({"h", 1}), w = Dim::symbol({"w", 1});
+  auto index = [&](const Shape& from, const Shape& to) {
+    return read_index("reshape", {{"newshape", sizes_attribute(to)}}, {f32(from)});
+  };
+  const Dim rows = floor_div(h, 2), columns = floor_div(w, 7);
+  CHECK(index({3, h, w}, {3, rows, 2, columns, 7}) == "i0, i1 * 2 + i2, i3 * 7 + i4.1");
+  CHECK(index({3, h, w, 5}, {3, 2, rows, columns, 7, 5}) == "i0, i1 * floordiv(h, 2) + i2, i3 * 7 + i4.1, i5");
+  CHECK(index({rows, 2, columns, 7}, {h, w}) == "floordiv(i0, 2), floormod(i0, 2), floordiv(i1, 7), floormod(i1, 7)");
+  // The first is at most, the second at least the other shape's: neither need be equal.
+  CHECK(index({rows, w}, {h, columns}).starts_with("floordiv(i0 * "));
+}
+
 TEST_CASE("type relation of reshape") {
   Dim n = Dim::symbol({"n"});
   CHECK(type_of("reshape", {{"newshape", list({0, -1})}}, {f32({n, 3, 4})}) == "Tensor[(n, 12), float32]");

@@ -57,3 +57,21 @@ def @main(%x: Tensor[(b, s), float32], %w: Tensor[(8), float32]) {
   for (int64_t samples : {1, 7, 8, 9, 10, 11, 40})  // shorter than a window: the sizes are refused
     CHECK(difference_of_engines(seed++, text, {{dtype::f32, {2, samples}}, {dtype::f32, {8}}}) == "");
 }
+
+TEST_CASE("channels of a symbolic image become blocks of pixels, and padded blocks channels") {
+  check_at_all_sizes(R"(
+def @main(%x: Tensor[(1, 16, h, w), float32]) {
+  let %rows = transpose(%x, axes=[0, 1, 3, 2]);
+  let %even = nn.pad(%rows, 0.5f, pad_width=[[0, 0], [0, 0], [0, floor_mod(w, 2)], [0, floor_mod(h, 2)]]);
+  let %blocks = reshape(%even, newshape=[1, 16, floor_div(w + 1, 2), 2, floor_div(h + 1, 2), 2]);
+  (nn.depth_to_space(%x, block_size=2, mode="CRD"), transpose(%blocks, axes=[0, 3, 5, 1, 2, 4]))
+}
+)");
+  // Rows and columns of odd number are refused.
+  check_at_all_sizes(R"(
+def @main(%x: Tensor[(1, 16, h, w), float32]) {
+  let %blocks = reshape(%x, newshape=[1, 16, floor_div(h, 2), 2, floor_div(w, 2), 2]);
+  transpose(%blocks, axes=[0, 3, 5, 1, 2, 4])
+}
+)");
+}

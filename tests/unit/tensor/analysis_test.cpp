@@ -29,7 +29,7 @@ TEST_CASE("a reshape is a view whichever axes it joins and divides") {
     Diagnostics d;
     const std::string result = std::regex_replace(axes, std::regex("\\w < "), "");
     auto parsed = parse(
-        "tensor @f(x: f32[" + shape + "]) -> (y: f32[" + result + "]) {\ny[" + axes + "] = " + value + "\n}\n",
+        "tensor @f<h in 1.., w in 1..>(x: f32[" + shape + "]) -> (y: f32[" + result + "]) {\ny[" + axes + "] = " + value + "\n}\n",
         "t.tir", d);
     REQUIRE_MESSAGE(parsed, d.str());
     return is_view(parsed->functions[0]);
@@ -44,6 +44,14 @@ TEST_CASE("a reshape is a view whichever axes it joins and divides") {
   CHECK_FALSE(is_view_of("640, 16, 16", "i < 32, j < 5120", grouped("5121")));
   CHECK_FALSE(is_view_of("640, 16, 16", "i < 32, j < 5120",
                          "x[20 * i + floordiv(j, 256), floormod(j, 16), floormod(floordiv(j, 16), 16)]"));
+  // Rows and columns of blocks, as behind an upsampling by pixels: only j < 2 * w makes the quotients those of i.
+  auto blocks = [](const std::string& columns) {
+    const std::string at = "(i * (" + columns + ") + j)";
+    return "x[floordiv(" + at + ", 4 * w), floormod(floordiv(" + at + ", 2 * w), 2), floormod(floordiv(" + at +
+           ", 2), w), floormod(" + at + ", 2)]";
+  };
+  CHECK(is_view_of("h, 2, w, 2", "i < 2 * h, j < 2 * w", blocks("2 * w")));
+  CHECK_FALSE(is_view_of("h, 2, w, 2", "i < 2 * h, j < 2 * w", blocks("2 * h")));
 }
 
 }  // namespace dlcc::tensor
