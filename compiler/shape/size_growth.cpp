@@ -26,7 +26,8 @@ class GrowthSearch {
 
  private:
   // Replaces a minimum or maximum by its operands: by both of a maximum, one after the other; by that of a minimum
-  // which grows less, since its bound does not increase with the number of iterations if it does not grow.
+  // which grows less, since its bound does not increase with the number of iterations if it does not grow. What is
+  // subtracted counts as the opposite: -max(a, b) is min(-a, -b).
   bool add_alternatives(const Dim& after, SizeGrowth& growth) {
     for (const Dim::Term& term : after.terms()) {
       for (size_t k = 0; k < term.atoms.size(); ++k) {
@@ -35,11 +36,12 @@ class GrowthSearch {
         Dim::Term rest = term;
         rest.atoms.erase(rest.atoms.begin() + static_cast<std::ptrdiff_t>(k));
         const Dim factor = Dim::sum_of({rest}), others = after - Dim::sum_of({term});
-        if (!provably_le(0, factor)) continue;
+        const bool is_added = provably_le(0, factor);
+        if (!is_added && !provably_le(factor, 0)) continue;
         const Dim first = others + factor * atom.args[0], second = others + factor * atom.args[1];
         SizeGrowth one = growth, other = growth;
         const bool has_first = add(first, one);
-        if (atom.kind == DimAtom::Kind::max) {
+        if ((atom.kind == DimAtom::Kind::max) == is_added) {
           if (!has_first || !add(second, one)) continue;
           growth = one;
           return true;

@@ -103,11 +103,12 @@ Values GrowingValues::before_loop() {
 // The index of the length of a value, shared with values of equal growth. A value of unknown growth has a length of its
 // own.
 size_t GrowingValues::length_of(const Change& change, const Dim& first, const Dim& most) {
+  const int64_t least = change.may_shrink ? 0 : std::max(first.lower_bound().value_or(0), int64_t{0});
   const auto equal = std::ranges::find_if(lengths_, [&](const Length& l) {
-    return change.step && l.step && *change.step == *l.step && l.first == first && l.most == most;
+    return change.step && l.step && *change.step == *l.step && l.first == first && l.most == most && l.least == least;
   });
   const auto position = static_cast<size_t>(equal - lengths_.begin());
-  if (equal == lengths_.end()) lengths_.push_back({first, change.step, most, name_of_bound(change.value)});
+  if (equal == lengths_.end()) lengths_.push_back({first, change.step, most, name_of_bound(change.value), least});
   return position;
 }
 
@@ -117,12 +118,20 @@ Values GrowingValues::of_iteration(const Values& carried) {
   const size_t count = parts_.initial.size();
   for (size_t k = 0; k < lengths_.size(); ++k) {
     lengths_[k].at_begin = carried[count + k];
-    lengths_[k].in_iteration = defined(carried[count + k], lengths_[k].most, lengths_[k].name);
+    lengths_[k].in_iteration = in_iteration(lengths_[k]);
   }
   buffers_.assign(carried.begin(), carried.begin() + static_cast<std::ptrdiff_t>(count));
   Values values = buffers_;
   for (const Change& c : changes_) values[c.value] = in_use(values[c.value], c.axis, lengths_[c.length].in_iteration);
   return values;
+}
+
+// The length as a size: a symbol plus the least length, so that the last row of a value that never is empty is one row.
+Dim GrowingValues::in_iteration(const Length& length) {
+  if (length.least == 0) return defined(length.at_begin, length.most, length.name);
+  const Value above_least = n_.call("subtract", {length.at_begin, integer_scalar(length.least)});
+  const bool is_bounded = !(length.most == relay::unknown_dim());
+  return defined(above_least, is_bounded ? length.most - length.least : length.most, length.name) + length.least;
 }
 
 std::optional<Values> GrowingValues::after_iteration(const Values& before, Values& next) {
@@ -178,10 +187,12 @@ bool GrowingValues::learn(size_t value, const relay::TensorType& before, const r
   return is_new;
 }
 
-// Extends what is known about a change by the sizes before and after an iteration. The bound of an increment may depend
+// Extends what is known about a change by the sizes before and after an iteration. An iteration that begins with at
+// least as many rows as the first one must end so, or lengths have no lower bound. The bound of an increment may depend
 // on the largest sizes of other values, so that it is searched again when these are known, and when the value does not
 // share its length any more.
 bool GrowingValues::extend(Change& change, const Dim& before, const Dim& after) {
+  if (!change.may_shrink && !provably_le(lengths_[change.length].least, after)) return change.may_shrink = true;
   const bool was_confirmed = std::exchange(change.is_confirmed, true);
   if (change.step && after - before == *change.step)
     return !was_confirmed && lengths_[change.length].most == relay::unknown_dim();

@@ -16,6 +16,9 @@
 //       let %next_buffer: Tensor[(10, 4), float32] = dynamic_update_slice(%buffer, %slice, %length);
 //       let %next: Tensor[(?1 + 1, 4), float32] = prefix(%next_buffer, length=[?1 + 1]);
 //
+// If no iteration makes a length less than its known least first value, say 1, the size is ?1 + 1, where ?1 is the
+// length minus 1. So the last row of a value that never is empty is one row.
+//
 // A size counts as changing if the sizes before and after an iteration are different expressions, unless the model
 // declares them to be equal: then they are required to be. The largest size follows from the bounds of the operators in
 // the body: the size after an iteration is at most max(size before + increment, least), so that the trip count bounds
@@ -81,6 +84,7 @@ class GrowingValues {
     std::optional<SizeGrowth> growth = std::nullopt;  // a bound of varying increments; empty: none is known
     int searches = 0;                                 // for the bound, until it held for an iteration
     bool is_confirmed = false;                        // whether an iteration from a symbolic size was seen
+    bool may_shrink = false;                          // whether the size may become less than the least first one
     size_t length = 0;                                // its position among the lengths
 
     bool is_searched() const { return searches > max_searches; }
@@ -91,8 +95,9 @@ class GrowingValues {
     std::optional<Dim> step;
     Dim most;
     std::string name;
+    int64_t least = 0;      // a lower bound of the length
     Value at_begin = {};    // the scalar that an iteration begins with
-    Dim in_iteration = {};  // the same as a size: a symbol
+    Dim in_iteration = {};  // the same as a size: a symbol plus `least`
   };
 
   std::optional<int64_t> bound_of(size_t value) const;
@@ -103,6 +108,7 @@ class GrowingValues {
   std::optional<Dim> largest_size(const Change&);
   void report_unbounded(const Change&);
   size_t length_of(const Change&, const Dim& first, const Dim& most);
+  Dim in_iteration(const Length&);
   Change* change_of(size_t value, size_t axis);
   bool learn(size_t value, const relay::TensorType& before, const relay::TensorType& after);
   bool is_of_iteration(const Dim& size) const;  // whether it is defined within an iteration only

@@ -331,6 +331,11 @@ TEST_CASE("a Loop whose iterations append the last rows of a carried value") {
   CHECK(after(one, {7, 8}, 0) == "(2, 1): 7 8");
   CHECK(after(one, {7, 8}, 2) == "(4, 1): 7 8 8 8");
   CHECK(after(one, {}, 2) == "(0, 1):");
+  // A value that begins with a row, and never loses one, gets a row in each iteration: it is written into the buffer.
+  const std::string text = imported(one);
+  CHECK_MESSAGE(text.find("output_names=[\"last\"]) -> Tensor[(?1 + m, 1), float32]") != std::string::npos, text);
+  CHECK(text.find("dynamic_update_slice(") != std::string::npos);
+  CHECK(evaluated(one, {floats({2, 1}, {7, 8}), integers({}, {2})}) == "(4, 1): 7 8 8 8");
   const std::vector<std::byte> two = graph_bytes(graph("-2", to_end, append));
   CHECK(after(two, {7}, 3) == "(6, 1): 7 7 7 7 7 7");
   CHECK(after(two, {7, 8, 9}, 2) == "(7, 1): 7 8 9 8 9 8 9");

@@ -63,7 +63,7 @@ TEST_CASE("sizes computed from other sizes where a reshape may copy one") {
 
 TEST_CASE("a tensor function whose result has a data-dependent size that no operand has") {
   const std::string text = R"(tensor @count<_1>(x: f32[]) -> (result: f32[_1]) {
-    result[i < _1] = x * f32(i)
+    result[i < _1] = x[] * f32(i)
   }
   def @main(%x: Tensor[(7), float32]) {
     let %found = argwhere(nn.relu(%x));

@@ -39,6 +39,8 @@ TEST_CASE("the growth of a size that a condition or data decide") {
   CHECK(growth_of(min(Dim(2) * size, size + n)) == "n, 0");
   CHECK(growth_of(min(Dim(2) * size, size * n)) == "none");
   CHECK(growth_of(min(size + n, m)) == "0, m");
+  CHECK(growth_of(Dim(2) * size - max(size - 1, n)) == "1, 0");
+  CHECK(growth_of(Dim(2) * size - min(size - 1, n)) == "none");
   CHECK(growth_of(min(size, m) + n) == "0, m + n");
   CHECK(growth_of(max(Dim(2) * size, n)) == "none");
   // Broadcasting of two sizes, each of which may be 0.
