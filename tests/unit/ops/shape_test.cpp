@@ -50,6 +50,7 @@ TEST_CASE("reshape of symbolic sizes divides a dimension into those that it is a
   CHECK(index({rows, 2, columns, 7}, {h, w}) == "floordiv(i0, 2), floormod(i0, 2), floordiv(i1, 7), floormod(i1, 7)");
   // The first is at most, the second at least the other shape's: neither need be equal.
   CHECK(index({rows, w}, {h, columns}).starts_with("floordiv(i0 * "));
+  CHECK(index({h, w}, {rows, columns, 14}).starts_with("floordiv("));  // more than w at the end
 }
 
 TEST_CASE("type relation of reshape") {

@@ -100,6 +100,20 @@ TEST_CASE("a concatenation writes the box of each operand, and nothing for an em
   check_schedule(d.finish(), {false, false, false});
 }
 
+TEST_CASE("rows of concatenated images are one axis with the axis of concatenation") {
+  const Dim n = Dim::symbol({"n", 0}), h = Dim::symbol({"h", 0});
+  Definition d("concat");
+  Tensor a = d.input("a", dtype::f32, {n, 2, h, 3}), b = d.input("b", dtype::f32, {n, 5, h, 3});
+  Tensor y = d.declare_result("y", dtype::f32, {n, 7, h, 3});
+  d.compute_box(y, {0, 0, 0, 0}, {n, 2, h, 3}, [&](Index i) { return a(i); });
+  d.compute_box(y, {0, 2, 0, 0}, {n, 5, h, 3}, [&](Index i) { return b(i); });
+  const TensorFunction f = d.finish();
+  const std::string text =
+      print(schedule({f, {false, false}, std::vector<Layout>(3), {avx512}}).variants[0]);
+  CHECK_MESSAGE(text.find("write y: f32[n, 21 * h]") != std::string::npos, text);
+  check_symbolic_schedule(f);
+}
+
 TEST_CASE("concatenated images in channel blocks, also where a block has channels of two operands") {
   for (const std::vector<int64_t>& channels : std::vector<std::vector<int64_t>>{{32, 16, 24}, {16, 20, 12}}) {
     Definition d("concat");
