@@ -54,10 +54,14 @@ struct Rows {
         shape(reduced_shape(x.shape(), reduced, false)),
         extents(extents_of(x.shape(), reduced)) {}
 
-  // The extents of one row for the k-th mean: none of its elements for the correction of a short row.
+  // The extents of one row for the k-th mean. The second one corrects the first: it is one of no elements where the row
+  // is short. Several symbolic extents stay as they are, so that they can be merged to one.
   Shape extents_for(size_t k) const {
+    const Dim count = product(extents);
+    const Dim is_long = min(max(count - Dim(short_row), Dim(0)), Dim(1));  // 0 or 1
+    if (k == 0 || extents.empty() || (extents.size() > 1 && !count.is_constant())) return extents;
     Shape result = extents;
-    if (k > 0 && !result.empty()) result[0] = result[0] * min(max(product(extents) - Dim(short_row), Dim(0)), Dim(1));
+    result[0] = result[0] * is_long;
     return result;
   }
   std::vector<Expr> element(Index row, Index r) const { return merge_index(reduced, false, row, r); }

@@ -293,8 +293,9 @@ class BlockFuser {
     merge(groups, n.group);
   }
 
-  // A concatenation reads a slice where that is, unless the slice is a view. One that joins parts of its operands
-  // cannot be computed by these in place.
+  // Whether a concatenation should read a slice's elements from the slice's operand. A slice that is a view costs
+  // nothing. If the concatenation's operands are contiguous in its result, they are computed there instead
+  // (lower/in_place_concat.h).
   bool is_joined_slice(int slice, int to) const {
     const TensorFunction& f = nodes_[static_cast<size_t>(slice)].function;
     return tensor::joins_parts(nodes_[static_cast<size_t>(to)].function) && tensor::is_slice(f) &&

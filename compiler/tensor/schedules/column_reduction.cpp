@@ -31,7 +31,6 @@ class ColumnReductionScheduler {
                           in_row_tiles(plan_.end - plan_.begin, machine_.max_row_vectors, lanes_, Repetition::allowed,
                                        [&](RowVectors part) {
                                          part.left = part.left + Expr(plan_.begin);
-                                         if (part.latest) part.latest = part.latest + Expr(plan_.begin);
                                          return tile(part);
                                        }),
                           identities(plan_.end, width)});

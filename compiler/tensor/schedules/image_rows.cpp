@@ -63,8 +63,8 @@ int64_t lanes_of(const Stage& s, const Machine& machine) {
 }
 
 Expr RowVectors::begin(const Expr& v) const {
-  const Expr first = left + v * Expr(lanes);
-  return latest ? min(first, latest) : first;
+  const Expr offset = v * Expr(lanes);
+  return left + (width < vectors * lanes ? min(offset, Expr(width - lanes)) : offset);
 }
 
 std::vector<RowPart> cut_row(int64_t width, int64_t vectors, int64_t lanes, Repetition repetition) {
@@ -72,8 +72,7 @@ std::vector<RowPart> cut_row(int64_t width, int64_t vectors, int64_t lanes, Repe
   int64_t done = 0;
   auto cut = [&](int64_t tiles, int64_t count, int64_t covered) {
     if (tiles == 0) return;
-    all.push_back({{Expr(done), count, lanes}, covered, tiles});
-    if (covered < count * lanes) all.back().first.latest = Expr(done + covered - lanes);
+    all.push_back({{Expr(done), count, lanes, covered}, tiles});
     done += tiles * covered;
   };
   auto floor_of_rest = [&] { return static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(width - done))); };
@@ -106,7 +105,7 @@ static Stmt in_static_row_tiles(const std::vector<RowPart>& row, const RowTileBo
       continue;
     }
     Var t = make_var("tile");
-    part.first.left = part.first.left + Expr(t) * Expr(part.width);
+    part.first.left = part.first.left + Expr(t) * Expr(part.first.width);
     all.push_back(for_loop(t, part.tiles, LoopKind::parallel, tile(part.first)));
   }
   return sequence(std::move(all));
@@ -130,43 +129,28 @@ Stmt overlapping_vectors(const Dim& begin, const Dim& end, int64_t lanes,
   return all;
 }
 
-// A row of symbolic width whose results may be computed twice. After the whole tiles, a tile of which more than half is
-// needed is computed; the vectors that the row does not have are the last one again.
-static Stmt in_overlapping_row_tiles(const Dim& width, int64_t vectors, int64_t lanes, const RowTileBody& tile,
-                                     RowWidth known) {
-  const Dim tiles = floor_div(width, vectors * lanes), done = tiles * Dim(vectors);
-  const Expr needed = Expr(floor_div(width + Dim(lanes - 1), lanes) - done);  // vectors after the whole tiles
-  auto rest = [&](auto& self, int64_t size) -> Stmt {
-    if (size == 0) return nullptr;
-    return if_then(Expr(size / 2) < needed, tile({Expr(done * Dim(lanes)), size, lanes, Expr(width - Dim(lanes))}),
-                   self(self, size / 2));
-  };
-  Var t = make_var("tile");
-  const Stmt whole =
-      for_loop(t, Expr(tiles), LoopKind::parallel, tile({Expr(t) * Expr(vectors * lanes), vectors, lanes, {}}));
-  const Stmt wide = sequence({whole, rest(rest, vectors)});
-  const bool fills_vectors = width - floor_div(width, lanes) * Dim(lanes) == Dim(0);
-  if (fills_vectors || known == RowWidth::at_least_a_vector) return wide;
-  auto vector = [&](const Expr& left, int64_t n) { return tile({left, 1, n, {}}); };
-  const Stmt narrow = overlapping_vectors(0, width, lanes / 2, vector);
-  return known == RowWidth::less_than_a_vector ? narrow : if_then(Expr(lanes) <= Expr(width), wide, narrow);
-}
-
-Stmt in_row_tiles(const Dim& width, int64_t vectors, int64_t lanes, Repetition repetition, const RowTileBody& tile,
-                  RowWidth known) {
+Stmt in_row_tiles(const Dim& width, int64_t vectors, int64_t lanes, Repetition repetition, const RowTileBody& tile) {
   if (width.is_constant()) return in_static_row_tiles(cut_row(width.value(), vectors, lanes, repetition), tile);
-  if (repetition == Repetition::allowed) return in_overlapping_row_tiles(width, vectors, lanes, tile, known);
   const int64_t size = vectors * lanes;
   const Dim tiles = floor_div(width, size), rest = width - tiles * Dim(size);
   Var t = make_var("tile"), v = make_var("vector");
   const Expr done = Expr(tiles * Dim(size));
-  Stmt whole = for_loop(t, Expr(tiles), LoopKind::parallel, tile({Expr(t) * Expr(size), vectors, lanes, {}}));
+  Stmt whole = for_loop(t, Expr(tiles), LoopKind::parallel, tile({Expr(t) * Expr(size), vectors, lanes}));
   const Dim last = width - floor_div(width, lanes) * Dim(lanes);  // results after the last whole vector
+  if (repetition == Repetition::allowed && last != Dim(0)) {
+    auto vector = [&](const Expr& left, int64_t n) { return tile({left, 1, n}); };
+    const Dim begin = tiles * Dim(size);
+    const int64_t half = vectors / 2;
+    if (half < 2) return sequence({whole, overlapping_vectors(begin, width, lanes, vector)});
+    auto halves = [&](const Expr& left) { return tile({left, half, lanes}); };
+    return sequence(
+        {whole, with_overlap(begin, width, half * lanes, halves, overlapping_vectors(0, width, lanes, vector))});
+  }
   Stmt single =
-      for_loop(v, Expr(floor_div(rest, lanes)), LoopKind::serial, tile({done + Expr(v) * Expr(lanes), 1, lanes, {}}));
+      for_loop(v, Expr(floor_div(rest, lanes)), LoopKind::serial, tile({done + Expr(v) * Expr(lanes), 1, lanes}));
   if (last == Dim(0)) return sequence({whole, single});
   Stmt narrow = in_vectors(last, lanes / 2, LoopKind::serial, [&](const Expr& left, int64_t n) {
-    return tile({Expr(width - last) + left, 1, n, {}});
+    return tile({Expr(width - last) + left, 1, n});
   });
   return sequence({whole, single, narrow});
 }

@@ -50,21 +50,20 @@ Stmt with_overlap(const Dim& begin, const Dim& end, int64_t size, const std::fun
 Stmt overlapping_vectors(const Dim& begin, const Dim& end, int64_t lanes,
                          const std::function<Stmt(const Expr& first, int64_t lanes)>& vector);
 
-// Vectors of neighbouring results of a row that a tile computes together, from `left` on. None begins after `latest`,
-// if that is not null: then the last vectors overlap those before them.
+// Vectors of neighbouring results of a row that a tile computes together. They cover `width` results from `left` on; if
+// that is less than all their lanes, the last vector overlaps the one before it.
 struct RowVectors {
   Expr left;
   int64_t vectors = 1, lanes = 1;
-  Expr latest;
+  int64_t width = vectors * lanes;
 
   // The first result of vector `v`.
   Expr begin(const Expr& v) const;
 };
 
-// `tiles` tiles of a row of constant width, one after the other, each with the vectors of `first` for `width` results.
+// `tiles` tiles of a row of constant width, one after the other, each with the vectors of `first`.
 struct RowPart {
   RowVectors first;
-  int64_t width = 0;
   int64_t tiles = 1;
 };
 
@@ -76,15 +75,10 @@ enum class Repetition : uint8_t { forbidden, allowed };
 // row ends with vectors of smaller powers of two, since others take several registers. `lanes` is a power of two.
 std::vector<RowPart> cut_row(int64_t width, int64_t vectors, int64_t lanes, Repetition);
 
-// What is known of a row of symbolic width where it is computed.
-enum class RowWidth : uint8_t { any, at_least_a_vector, less_than_a_vector };
-
-// The tiles of a row: those of cut_row if its width is constant. In a row of symbolic width whose results may be
-// computed twice, the tiles of `vectors` vectors are followed by at most one that has as many, half, a quarter .. or 1,
-// whose last vectors end with the row. A row that is shorter than a vector has overlapping vectors of the largest power
-// of two of lanes that it fills. If results may not be computed twice, single vectors follow, the last ones of smaller
-// powers of two.
+// The tiles of a row: those of cut_row if its width is constant. In a row of symbolic width, the tile of fewer vectors
+// is a loop over single vectors, or, if results may be computed twice, over tiles of half as many vectors with an
+// overlap. A row that is shorter than a vector has overlapping vectors, too.
 Stmt in_row_tiles(const Dim& width, int64_t vectors, int64_t lanes, Repetition,
-                  const std::function<Stmt(const RowVectors&)>& tile, RowWidth = RowWidth::any);
+                  const std::function<Stmt(const RowVectors&)>& tile);
 
 }  // namespace dlcc::tensor

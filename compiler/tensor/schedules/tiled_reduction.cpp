@@ -1,7 +1,6 @@
 #include "tensor/schedules/tiled_reduction.h"
 
 #include <algorithm>
-#include <bit>
 #include <functional>
 
 #include "tensor/analysis.h"
@@ -173,9 +172,6 @@ class TileChooser {
         repetition_(repetition),
         loads_(loads_of(plan.reduced.values[0])) {
     for (const Load& l : loads_) strides_.push_back(lane_stride(l, stage_.axes[static_cast<size_t>(row_)].var));
-    widths_ = {typical_extent(row_)};
-    if (stage_.axes[static_cast<size_t>(row_)].extent.is_constant()) return;
-    while (widths_.size() < 5 && widths_.back() > 1) widths_.push_back(ceil_div(widths_.back(), 2));
   }
 
   TileShape run() {
@@ -195,34 +191,19 @@ class TileChooser {
     const std::vector<bool> shared = loads_shared_along(axis, unrolled);
     bool shares_vectors = false;
     for (size_t k = 0; k < loads_.size(); ++k) shares_vectors |= unrolled > 1 && shared[k] && strides_[k] > 0;
-    const int64_t most = std::clamp<int64_t>(ceil_div(widths_.front(), lanes_), 1, machine_.max_row_vectors);
-    for (int64_t vectors = 1; vectors <= most; vectors = computed_vectors(vectors + 1)) {
+    const int64_t extent = axis < 0 ? 1 : typical_extent(axis), width = typical_extent(row_);
+    const int64_t most = std::clamp<int64_t>(ceil_div(width, lanes_), 1, machine_.max_row_vectors);
+    for (int64_t vectors = 1; vectors <= most; ++vectors) {
       if (unrolled * vectors > 1 && !fits_registers(unrolled, vectors, shared)) break;
       double time = 0;
-      for (int64_t width : widths_) time += time_of_row(width, axis, unrolled, vectors, shared);
+      for (const RowPart& part : cut_row(width, vectors, lanes_, repetition_)) {
+        auto of_tile = [&](int64_t indices) { return time_of_tile(indices, part.first.vectors, shared); };
+        const double of_column = static_cast<double>(extent / unrolled) * of_tile(unrolled) +
+                                 (extent % unrolled ? of_tile(extent % unrolled) : 0);
+        time += static_cast<double>(part.tiles) * of_column / static_cast<double>(extent);
+      }
       if (best_time_ < 0 || time < best_time_) best_ = {axis, unrolled, vectors, shares_vectors}, best_time_ = time;
     }
-  }
-
-  // The time for one result of a row of this width.
-  double time_of_row(int64_t width, int axis, int64_t unrolled, int64_t vectors,
-                     const std::vector<bool>& shared) const {
-    const int64_t extent = axis < 0 ? 1 : typical_extent(axis);
-    double time = 0;
-    for (const RowPart& part : cut_row(width, vectors, lanes_, repetition_)) {
-      const int64_t computed = computed_vectors(part.first.vectors);
-      auto of_tile = [&](int64_t indices) { return time_of_tile(indices, computed, shared); };
-      const double of_column = static_cast<double>(extent / unrolled) * of_tile(unrolled) +
-                               (extent % unrolled ? of_tile(extent % unrolled) : 0);
-      time += static_cast<double>(part.tiles) * of_column / static_cast<double>(extent);
-    }
-    return time / static_cast<double>(width);
-  }
-
-  // The vectors of a tile that needs `needed`: in a row of symbolic width a power of two (image_rows.h).
-  int64_t computed_vectors(int64_t needed) const {
-    if (widths_.size() == 1) return needed;
-    return static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(needed)));
   }
 
   // The vectors that load `k` gives to a tile.
@@ -280,7 +261,6 @@ class TileChooser {
   Repetition repetition_;
   std::vector<Load> loads_;
   std::vector<int64_t> strides_;  // lane_stride of each load
-  std::vector<int64_t> widths_;   // of the row: its own, or the typical one and those of smaller images
   TileShape best_;
   double best_time_ = -1;
 };
@@ -366,43 +346,23 @@ class TiledReductionScheduler {
   }
 
   // Tiles of a symbolic number of indices of the unrolled axis: those of the size that the plan has, if there are as
-  // many indices, else tiles of half the size, else single indices. Rows that are shorter than a vector are computed
-  // one by one.
+  // many indices, else tiles of half the size, else single indices.
   Stmt overlapping_tiles(const Dim& extent) const {
-    const Dim& width = axis(plan_.row_axis).extent;
-    auto singles = [&](RowWidth known) {
-      Var u = make_var("u");
-      return for_loop(u, Expr(extent), LoopKind::serial, rows(Expr(u), 1, known));
-    };
-    auto tiles = [&](int64_t size, RowWidth known, const Stmt& otherwise) {
+    auto tiles = [&](int64_t size, const Stmt& otherwise) {
       return with_overlap(
-          0, extent, size, [&](const Expr& first) { return rows(first, size, known); }, otherwise);
+          0, extent, size, [&](const Expr& first) { return rows(first, size); }, otherwise);
     };
-    auto all = [&](RowWidth known) {
-      const int64_t size = tile_.unrolled, half = ceil_div(size, 2);
-      const Stmt single = singles(known);
-      return tiles(size, known, half > 1 ? tiles(half, known, single) : single);
-    };
-    if (width.is_constant()) return all(RowWidth::any);
-    return if_then(Expr(lanes_) <= Expr(width), all(RowWidth::at_least_a_vector),
-                   singles(RowWidth::less_than_a_vector));
+    Var u = make_var("u");
+    const Stmt single = for_loop(u, Expr(extent), LoopKind::serial, rows(Expr(u), 1));
+    const int64_t size = tile_.unrolled, half = ceil_div(size, 2);
+    return tiles(size, half > 1 ? tiles(half, single) : single);
   }
 
   // `count` indices of the unrolled axis from `first` on, for the whole row and the axes inside of the tiles.
-  Stmt rows(const Expr& first, int64_t count, RowWidth known = RowWidth::any) const {
-    const Stmt tiles = in_row_tiles(
-        axis(plan_.row_axis).extent, tile_.vectors, lanes_, repetition_of(plan_),
-        [&](const RowVectors& row) { return tile(first, count, row); }, known);
-    return loops_over(first_inner_axis(), static_cast<int>(stage_.axes.size()),
-                      sequence({tiles, finish(first, count)}));
-  }
-
-  // The rest of an expensive epilogue, once for each result of a row: vectors of sums may overlap.
-  Stmt finish(const Expr& first, int64_t count) const {
-    if (!epilogue_.has_finish()) return nullptr;
-    Var u = make_var("u");
-    auto element = [&](const Expr& x) { return epilogue_.finish(index(first + Expr(u), x)); };
-    return for_loop(u, count, LoopKind::serial, vector_loop(axis(plan_.row_axis).extent, "x", element));
+  Stmt rows(const Expr& first, int64_t count) const {
+    const Stmt tiles = in_row_tiles(axis(plan_.row_axis).extent, tile_.vectors, lanes_, repetition_of(plan_),
+                                    [&](const RowVectors& row) { return tile(first, count, row); });
+    return loops_over(first_inner_axis(), static_cast<int>(stage_.axes.size()), tiles);
   }
 
   // `count` indices of the unrolled axis from `first` on, for some vectors of the row.
@@ -421,7 +381,12 @@ class TiledReductionScheduler {
       return store(acc, e, combined(r, load(acc, e), at_index(stage_.values[0], stage_, index), machine_));
     });
     Stmt results = all([&](const auto& e, const auto& index) { return epilogue_.store_total(load(acc, e), index); });
-    return allocate(acc, sequence({init, reduced_loops(add, count * row.vectors), results}));
+    Stmt sums = allocate(acc, sequence({init, reduced_loops(add, count * row.vectors), results}));
+    if (!epilogue_.has_finish()) return sums;
+    // Vectors overlap, but each element is finished once.
+    Var u = make_var("u");
+    auto finish = [&](const Expr& x) { return epilogue_.finish(index(first + Expr(u), row.left + x)); };
+    return sequence({sums, for_loop(u, count, LoopKind::serial, vector_loop(Dim(row.width), "x", finish))});
   }
 
   // A short innermost loop is unrolled, unless it has strided loads: LLVM would keep the vectors that neighbouring taps

@@ -92,14 +92,6 @@ TEST_CASE("images of symbolic height and width") {
   check(depthwise({.c = 3, .h = h, .w = w, .dilation = 2, .pad = 2}, DepthwiseEpilogue::residual));
 }
 
-TEST_CASE("rows of symbolic width end with tiles of fewer vectors, the last of which overlap") {
-  const Dim w = Dim::symbol({"w", 1});
-  const std::vector<int64_t> widths = {1, 7, 8, 9, 15, 16, 17, 23, 31, 32, 33, 47, 48, 49, 63, 64, 65, 80, 81, 97, 127, 129};
-  check_symbolic_schedule(convolution({.c = 4, .h = 3, .w = w, .o = 8, .groups = 2}), {}, {}, {}, widths);
-  check_symbolic_schedule(depthwise({.c = 2, .h = 9, .w = w}, DepthwiseEpilogue::nothing), {}, {}, {}, widths);
-  check_symbolic_schedule(depthwise({.c = 2, .h = 9, .w = w}, DepthwiseEpilogue::residual), {}, {}, {}, widths);
-}
-
 TEST_CASE("the last tile of a symbolic number of rows overlaps another one, unless the result may replace an operand") {
   const Dim h = Dim::symbol({"h", 1}), w = Dim::symbol({"w", 1});
   auto overlaps = [&](DepthwiseEpilogue epilogue) {
@@ -110,8 +102,7 @@ TEST_CASE("the last tile of a symbolic number of rows overlaps another one, unle
             .variants[0]);
     CAPTURE(text);
     CHECK(text.find("min(16 * tile, w - 16)") != std::string::npos);  // the padded copy
-    CHECK(text.find(" and ") == text.rfind(" and "));                 // only the copy tests its index
-    return text.find("min(8 * tile, h - 8)") != std::string::npos && text.find("min(4 * tile, h - 4)") != std::string::npos;
+    return text.find("min(7 * tile, h - 7)") != std::string::npos && text.find("min(4 * tile, h - 4)") != std::string::npos;
   };
   CHECK(overlaps(DepthwiseEpilogue::nothing));
   CHECK_FALSE(overlaps(DepthwiseEpilogue::residual));
@@ -175,7 +166,7 @@ TEST_CASE("rows of constant width") {
   auto cut = [](int64_t width, int64_t vectors, int64_t lanes, Repetition repetition) {
     std::string text;
     for (const RowPart& part : cut_row(width, vectors, lanes, repetition))
-      text += fmt::format("{}*({}x{}={}) ", part.tiles, part.first.vectors, part.first.lanes, part.width);
+      text += fmt::format("{}*({}x{}={}) ", part.tiles, part.first.vectors, part.first.lanes, part.first.width);
     return text;
   };
   CHECK(cut(14, 2, 8, Repetition::allowed) == "1*(2x8=14) ");
