@@ -25,8 +25,8 @@ class GrowthSearch {
   }
 
  private:
-  // Replaces a minimum or maximum by its operands: by both of a maximum, one after the other; by that of a minimum
-  // which grows less, since its bound does not increase with the number of iterations if it does not grow. What is
+  // Replaces a minimum or maximum by its operands: a maximum by both, one after the other; a minimum by the one that
+  // grows less, since the bound of an operand that does not grow is independent of the number of iterations. What is
   // subtracted counts as the opposite: -max(a, b) is min(-a, -b).
   bool add_alternatives(const Dim& after, SizeGrowth& growth) {
     for (const Dim::Term& term : after.terms()) {

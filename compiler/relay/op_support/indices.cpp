@@ -60,8 +60,9 @@ size_t dimensions_of_first(const Shape& coarse, size_t c, const Shape& fine, siz
   return f == fine.size() ? first : 0;
 }
 
-// The shortest such group that starts at dimensions `f` and `t`. Where symbolic sizes cannot be compared, it is a
-// dimension and those that divide it up, or the group has all dimensions but the equal ones at the end.
+// The shortest such group that starts at dimensions `f` and `t`. Where symbolic sizes cannot be compared, the group is
+// one dimension with those that divide it up. Where there is no such division either, it has all dimensions but the
+// equal ones at the end.
 DimGroup group_at(const Shape& from, const Shape& to, size_t f, size_t t) {
   DimGroup group{f, std::min(f + 1, from.size()), t, std::min(t + 1, to.size())};
   while (true) {

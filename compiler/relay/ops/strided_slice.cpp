@@ -58,8 +58,9 @@ std::optional<Dim> position_of(const Dim& bound, const Dim& extent, const Limits
   return is_before_first ? std::optional(min(bound, limits.last)) : std::nullopt;
 }
 
-// The number of positions from `low` to `high`, where positions before `first` count as `first`; may be negative. For
-// the last element of an axis, from n - 1 to n, it is min(n, 1).
+// The number of positions from `low` to `high`, where positions before `first` count as `first`; may be negative. If it
+// is not known whether `low` is before `first`, that is the number from `first` or that from `low`, whichever is
+// smaller. For the last element of an axis, from n - 1 to n, it is min(n, 1).
 Dim distance(const Dim& low, const Dim& high, const Dim& first) {
   const Dim from = max(low, first), to = max(high, first);
   const bool is_decided = from == low || from == first;
@@ -111,8 +112,8 @@ std::optional<Slice> slice_of(const Bounds& b, const Dim& extent) {
   return Slice{begin, count_of(positions, *stride), *stride};
 }
 
-// An upper bound of the length of a slice whose begin or end is not known, or may count from the end: a bound b that
-// may do so is at least at min(b, last).
+// An upper bound of the length of a slice whose begin or end is not known, or may count from the end. A begin of which
+// that is not known is at min(begin, last) or, if it counts from the end, after that.
 Dim largest_length(const Bounds& b, const Dim& extent) {
   const std::optional<int64_t> stride = stride_of(b);
   if (!stride) return extent;

@@ -166,7 +166,7 @@ class LoopSelector {
 };
 
 // The cost of a statement as a dim. A loop whose extent depends on more than sizes counts with the largest extent that
-// it has at typical sizes, or as one iteration.
+// it has at typical sizes, or as one iteration; of a condition, both branches count.
 class SizeCost {
  public:
   explicit SizeCost(const Machine& machine) : machine_(machine) {}
