@@ -97,7 +97,7 @@ class KernelEmitter {
   struct Invariant {
     tensor::Expr e;
     Value* value;
-    int depth;                   // of the innermost loop that it depends on
+    int depth;                           // of the innermost loop that it depends on
     std::optional<tensor::Range> range;  // if known
   };
   using Invariants = std::vector<Invariant>;

@@ -54,16 +54,17 @@ struct Rows {
         shape(reduced_shape(x.shape(), reduced, false)),
         extents(extents_of(x.shape(), reduced)) {}
 
-  // The extents of one row for the k-th mean. The second one corrects the first: it is one of no elements where the row
-  // is short. Several symbolic extents stay as they are, so that they can be merged to one.
-  Shape extents_for(size_t k) const {
+  // The extents of the elements whose mean corrects that of a row: none where the row is short. Several symbolic
+  // extents stay as they are, so that merge_axes (tensor/passes/merge_axes.h) can join them.
+  Shape extents_of_correction() const {
     const Dim count = product(extents);
+    if (extents.size() > 1 && !count.is_constant()) return extents;
     const Dim is_long = min(max(count - Dim(short_row), Dim(0)), Dim(1));  // 0 or 1
-    if (k == 0 || extents.empty() || (extents.size() > 1 && !count.is_constant())) return extents;
     Shape result = extents;
     result[0] = result[0] * is_long;
     return result;
   }
+
   std::vector<Expr> element(Index row, Index r) const { return merge_index(reduced, false, row, r); }
   std::vector<Expr> row_of(Index i) const {
     std::vector<Expr> row;
@@ -88,12 +89,14 @@ TensorFunction define_standardize(const StandardizeAttrs& a, const Operands& in)
     for (const Tensor& mean : means) value = value - mean(row);
     return value;
   };
-  for (size_t k = 0; k < (a.center ? 2 : 0); ++k) {
-    const Shape extents = rows.extents_for(k);
-    if (k > 0 && product(extents) == Dim(0)) break;
+  auto add_mean = [&](const Shape& extents) {
     Tensor total = d.reduce("total", rows.shape, tensor::sum_of(type), extents,
                             [&](Index row, Index r) { return difference(rows.element(row, r), row); });
     means.push_back(d.compute("mean", type, rows.shape, [&](Index row) { return total(row) / count; }));
+  };
+  if (a.center) {
+    add_mean(rows.extents);
+    if (const Shape rest = rows.extents_of_correction(); product(rest) != Dim(0)) add_mean(rest);
   }
   Tensor squares = d.reduce("squares", rows.shape, tensor::sum_of(type), rows.extents, [&](Index row, Index r) {
     Expr distance = difference(rows.element(row, r), row);

@@ -46,7 +46,8 @@ Stmt in_vectors_of(const Dim& count, const Elements& element) {
                       [&](const RowVectors& row) { return vector(row.left, row.lanes); });
 }
 
-// The same for elements that are seldom many: the rows above and below an image, the columns beside it.
+// The same with less code: vectors of one length, or single elements where there are fewer. For the rows above and
+// below an image and the columns beside it.
 Stmt in_few_vectors_of(const Dim& count, const Elements& element) {
   if (count.is_constant()) return in_vectors_of(count, element);
   Var i = make_var("i");

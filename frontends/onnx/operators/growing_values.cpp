@@ -20,7 +20,7 @@ std::optional<int64_t> GrowingValues::bound_of(size_t value) const {
   return bound ? bound : n_.bound_of(parts_.inputs[value]);
 }
 
-// The name by which the user gives, or may give, the bound. That of the output is unique in the model.
+// The name by which the user gives, or may give, the bound. That of the output is unique in its graph.
 std::string GrowingValues::name_of_bound(size_t value) const {
   const std::string &input = parts_.inputs[value], &output = parts_.node_outputs[value];
   const bool has_only_input = !output.empty() && !n_.bound_of(output) && n_.bound_of(input);

@@ -73,7 +73,7 @@ class LoopNode {
     return names;
   }
 
-  // The name by which the user may bound the number of iterations: that of a scan output, which is unique in the model,
+  // The name by which the user may bound the number of iterations: that of a scan output, which is unique in its graph,
   // or of the body's iteration number.
   std::string counter_name() const {
     const std::vector<std::string> names = scan_names();
