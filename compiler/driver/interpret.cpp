@@ -108,7 +108,8 @@ std::optional<Arguments> read_arguments(const std::vector<std::string>& inputs, 
 
 }  // namespace
 
-bool interpret_and_print(Compiler& compiler, const std::vector<std::string>& inputs, Diagnostics& diagnostics) {
+bool interpret_and_print(Compiler& compiler, const std::vector<std::string>& inputs, int64_t max_steps,
+                         Diagnostics& diagnostics) {
   const auto module = compiler.import();
   if (!module) return false;
   if (!module->functions.contains("main")) {
@@ -117,7 +118,7 @@ bool interpret_and_print(Compiler& compiler, const std::vector<std::string>& inp
   }
   const auto arguments = read_arguments(inputs, *module, diagnostics);
   if (!arguments) return false;
-  const auto run = interpret(*module, arguments->values, tensor::Precision::specified, diagnostics);
+  const auto run = interpret(*module, arguments->values, tensor::Precision::specified, diagnostics, max_steps);
   if (!run || !returned_ok(static_cast<int>(run->status), diagnostics, run->location)) return false;
   std::cout << str(run->value) << "\n";
   return true;

@@ -1,6 +1,7 @@
 // dlcc run MODEL --input NAME=FILE --output NAME=FILE: compiles in memory and runs the object once; with --interpret,
 // runs the interpreter.
 #include <iostream>
+#include <limits>
 #include <set>
 
 #include "driver/command_compiler.h"
@@ -10,6 +11,7 @@
 #include "driver/run_inputs.h"
 #include "pipeline/run.h"
 #include "pipeline/tensor_files.h"
+#include "relay/interpret.h"
 #include "support/files.h"
 #include "support/npz.h"
 
@@ -85,6 +87,7 @@ int run_command(CommandLine& line) {
   CompileOptions options;
   std::vector<std::string> inputs, outputs;
   bool interpret = false;
+  int max_steps = 0;  // none given
   line.describe("Compiles a model in memory and runs it once.");
   add_compile_options(line, options);
   line.add({"--input", "[NAME=]FILE",
@@ -99,14 +102,21 @@ int run_command(CommandLine& line) {
             "Interpret the Relay module, which may use the whole language, and print the value of @main. --input takes "
             "a file or [NAME=]EXPRESSION in Relay, or FILE.npz",
             store_true(interpret)});
-  line.after_values(
-      [&] { return interpret && !outputs.empty() ? Problem{"--interpret excludes --output"} : Problem{}; });
+  line.add({"--max-steps", "N",
+            "With --interpret: end with an error after N steps. Each operation is a step, and so is each iteration "
+            "of an operator's loops",
+            store_integer(max_steps, 1, std::numeric_limits<int>::max())});
+  line.after_values([&] {
+    if (interpret && !outputs.empty()) return Problem{"--interpret excludes --output"};
+    if (!interpret && max_steps) return Problem{"--max-steps needs --interpret"};
+    return Problem{};
+  });
   if (auto status = line.parse()) return *status;
 
   Diagnostics diagnostics;
   if (interpret) {
     CommandCompiler compiler(options, diagnostics);
-    interpret_and_print(compiler, inputs, diagnostics);
+    interpret_and_print(compiler, inputs, max_steps ? max_steps : relay::unlimited_steps, diagnostics);
     return report(diagnostics, line.reporting());
   }
   options.find_input_form = forms_of_files(inputs, diagnostics);

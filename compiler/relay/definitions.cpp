@@ -83,7 +83,8 @@ const tensor::CompiledKernel& Definitions::of(const Operator& op, const Call& ca
       return var && !is_static((*var)->type);
     });
     Attrs attrs = sizes ? sizes->apply(call.attrs) : call.attrs;
-    if (sizes && has_symbols(attrs)) throw Stopped{tensor::Status::dimension_out_of_range};  // a size exceeds int64
+    // A size exceeds int64, or no value has the symbol.
+    if (has_symbols(attrs)) throw Stopped{tensor::Status::dimension_out_of_range};
     if (repeats) repeat_operands(op, args, attrs);
     if (by_value || applied.has_symbols || sizes_matter || !is_static(result))
       attrs = resolved_attributes(op, attrs, applied.types);

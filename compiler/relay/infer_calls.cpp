@@ -56,13 +56,17 @@ struct Inference::Gathered {
   Type not_tensor;  // the type of an operand that is no tensor
 };
 
-// A variadic operator's operands are taken out of their tuples.
+// The operands of a variadic operator are taken out of their tuples; the first argument must be one.
 Inference::Gathered Inference::gather(const Operator& op, const std::vector<Type>& operands) const {
   Gathered g;
   std::vector<Type> types;
   for (const Type& operand : operands) {
     const Type type = unifier_.shallow(operand);
     const TupleType* fields = op.variadic ? as<TupleType>(type) : nullptr;
+    if (op.variadic && &operand == &operands.front() && !fields && !as<HoleType>(type)) {
+      g.not_tensor = type;
+      return g;
+    }
     if (fields)
       types.insert(types.end(), fields->fields.begin(), fields->fields.end());
     else
@@ -164,9 +168,13 @@ Type Inference::decide(const OperatorCall& call, Gathered in, Call* rewrite) {
     if (!fields) lines.push_back(fmt::format("[0]  {}", text(call.types[0])));
     return lines;
   };
-  if (in.not_tensor)
+  if (in.not_tensor) {
+    const bool needs_tuple = op.variadic && !as<TupleType>(unifier_.shallow(call.types[0]));
     return fail(DiagnosticId::type_mismatch, call.location,
-                fmt::format("{}: expected tensors, found {}", op.name, text(in.not_tensor)), details());
+                fmt::format("{}: expected {}, found {}", op.name, needs_tuple ? "a tuple of tensors" : "tensors",
+                            text(in.not_tensor)),
+                details());
+  }
   auto outcome = type_call(op, call.attrs, in.tensors);
   if (const TypeError* error = std::get_if<TypeError>(&outcome))
     return fail(error->id, call.location, fmt::format("{}: {}", op.name, error->message), details(), error->help);

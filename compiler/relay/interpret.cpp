@@ -69,8 +69,12 @@ class References {
 
 class Machine {
  public:
-  Machine(const Module& module, tensor::Precision precision, Diagnostics& diagnostics)
-      : module_(module), definitions_(module, precision), diagnostics_(diagnostics), slots_(assign_slots(module)) {
+  Machine(const Module& module, tensor::Precision precision, Diagnostics& diagnostics, int64_t max_steps)
+      : module_(module),
+        definitions_(module, precision),
+        diagnostics_(diagnostics),
+        max_steps_(max_steps),
+        slots_(assign_slots(module)) {
     for (const auto& [name, def] : module.data_types)
       for (const ConstructorDef& c : def.constructors) constructors_.emplace(c.name, &c);
     for (const auto& [name, f] : module.functions) globals_.emplace(name, make_value(ClosureValue{&f, {}, nullptr}));
@@ -82,10 +86,12 @@ class Machine {
     enter(*as<ClosureValue>(globals_.at("main")), globals_.at("main"), {args.begin(), args.end()}, main.location);
     while (!result_) {
       Cursor& c = cursors_.back();
-      if (c.next < c.block->bindings.size())
+      if (c.next < c.block->bindings.size()) {
+        take_steps(1);
         evaluate(c.block->bindings[c.next]);
-      else
+      } else {
         leave(atom(c.block->result));
+      }
     }
     return result_;
   }
@@ -156,6 +162,12 @@ class Machine {
   void done(Value value) {
     Cursor& c = cursors_.back();
     set(c.block->bindings[c.next++].var, std::move(value));
+  }
+
+  void take_steps(int64_t count) {
+    if (count > max_steps_ - steps_)
+      fail(DiagnosticId::run_failed, location(), fmt::format("the program needs more than {} steps", max_steps_));
+    steps_ += count;
   }
 
   [[noreturn]] void fail(DiagnosticId id, const SourceLocation& location, std::string message, std::string help = "") {
@@ -270,7 +282,7 @@ class Machine {
       add_tensors(call.args, operands_);
     const ActivationSizes* sizes = activations_.back().sizes.get();
     const auto& definition = definitions_.of(op, call, b.var->type, operands_, sizes ? &sizes->sizes : nullptr);
-    run(definition, operands_);
+    run(b, definition, operands_);
   }
 
   void evaluate(const Binding& b, const CallTensor& call) {
@@ -293,7 +305,7 @@ class Machine {
         if (!std::ranges::all_of(result->shape, is_size) || !is_size(product(result->shape)))
           throw Stopped{tensor::Status::dimension_out_of_range};
     }
-    run(definition, list);
+    run(b, definition, list);
   }
 
   // The sizes of a tensor function's symbols: those of the arguments, else those of the current activation.
@@ -316,10 +328,11 @@ class Machine {
     return sizes;
   }
 
-  void run(const tensor::CompiledKernel& definition, const std::vector<Constant>& args) {
+  void run(const Binding& b, const tensor::CompiledKernel& definition, const std::vector<Constant>& args) {
+    if (max_steps_ != unlimited_steps) take_steps(definition.iterations(args));
     tensor::EvaluationResult r = definition.run(args);
     if (r.status != tensor::Status::ok) throw Stopped{r.status};
-    if (r.results.size() == 1) return done(tensor_value(std::move(r.results[0])));
+    if (!as<TupleType>(b.var->type)) return done(tensor_value(std::move(r.results[0])));
     TupleValue tuple;
     for (Constant& c : r.results) tuple.fields.push_back(tensor_value(std::move(c)));
     done(make_value(std::move(tuple)));
@@ -433,6 +446,8 @@ class Machine {
   const Module& module_;
   Definitions definitions_;
   Diagnostics& diagnostics_;
+  const int64_t max_steps_;
+  int64_t steps_ = 0;
   std::unordered_map<const Function*, FunctionSlots> slots_;
   std::unordered_map<std::string, const ConstructorDef*> constructors_;
   std::unordered_map<std::string, Value> globals_;
@@ -449,8 +464,8 @@ class Machine {
 }  // namespace
 
 std::optional<Interpretation> interpret(const Module& module, std::span<const Value> args, tensor::Precision precision,
-                                        Diagnostics& diagnostics) {
-  Machine machine(module, precision, diagnostics);
+                                        Diagnostics& diagnostics, int64_t max_steps) {
+  Machine machine(module, precision, diagnostics, max_steps);
   try {
     return Interpretation{tensor::Status::ok, machine.run(args), {}};
   } catch (const Stopped& s) {

@@ -148,6 +148,7 @@ class Printer {
       return type_variables_.contains(v.name) || (module_ && module_->data_types.contains(v.name));
     };
     for (int k = 1; is_taken(); ++k) v.name = fmt::format("{}_{}", base, k);
+    renamed_.erase(v.id);  // an inlined copy of a function has the same variables
     if (v.name != base) renamed_[v.id] = variable_type(v);
     type_variables_.insert(v.name);
     return v;

@@ -254,6 +254,8 @@ class Verifier {
     for (const Atom& a : call.args) {
       const Type type = type_of_value(a);
       const TupleType* tuple = op.variadic ? as<TupleType>(type) : nullptr;
+      if (op.variadic && !tuple && &a == &call.args.front())
+        return fail(b.location, fmt::format("{} takes a tuple", op.name));
       if (tuple)
         types.insert(types.end(), tuple->fields.begin(), tuple->fields.end());
       else

@@ -12,6 +12,7 @@
 #include "tensor/passes/bind_sizes.h"
 #include "tensor/passes/expand_math.h"
 #include "tensor/schedules/naive.h"
+#include "tensor/simplify.h"
 #include "tensor/verify.h"
 #include "tensor/visit.h"
 
@@ -88,6 +89,35 @@ class Memories {
 
 }  // namespace
 
+// As CompiledKernel::iterations, for the loops of a statement; in float64, which does not overflow.
+static double iterations_of(const Stmt& s, Ranges& ranges) {
+  if (!s) return 0;
+  return std::visit(
+      overloaded{[&](const For& loop) {
+                   const auto extent = range_of(loop.extent, ranges);
+                   const int64_t most = extent ? std::max<int64_t>(extent->high, 0) : 1;
+                   if (extent) ranges[loop.var] = {0, most};
+                   return static_cast<double>(most) * (1 + iterations_of(loop.body, ranges));
+                 },
+                 [&](const Sequence& list) {
+                   double sum = 0;
+                   for (const Stmt& each : list.body) sum += iterations_of(each, ranges);
+                   return sum;
+                 },
+                 [&](const Let& let) { return iterations_of(let.body, ranges); },
+                 [&](const Allocate& allocate) { return iterations_of(allocate.body, ranges); },
+                 [&](const IfThen& branch) {
+                   return iterations_of(branch.then_body, ranges) + iterations_of(branch.else_body, ranges);
+                 },
+                 [](const auto&) { return 0.0; }},
+      s->v);
+}
+
+static int64_t iterations_of(const Kernel& kernel) {
+  Ranges ranges;
+  return static_cast<int64_t>(std::min(iterations_of(kernel.body, ranges), 0x1p62));
+}
+
 // The kernel with a read parameter of rank 0 in place of each scalar parameter, after the other read parameters.
 static Kernel with_scalars_in_memory(Kernel kernel) {
   auto first_write = std::ranges::find_if(kernel.params, [](const Parameter& p) { return p.access != Access::read; });
@@ -121,7 +151,8 @@ CompiledKernel::Static CompiledKernel::compile(Kernel kernel) const {
     kernel.body = expand_math(kernel.body);
     verify_after("expand_math", kernel);
   }
-  Static compiled{{}, 0, 0, std::make_shared<bytecode::Program>(bytecode::compile(kernel, precision_))};
+  Static compiled{{}, 0, 0, std::make_shared<bytecode::Program>(bytecode::compile(kernel, precision_)),
+                  iterations_of(kernel)};
   for (const Parameter& p : kernel.params) {
     const BufferNode& b = *p.buffer;
     std::vector<int64_t> shape = static_shape(b.shape);
@@ -162,12 +193,18 @@ static Memory memory_of(const Constant& c, const BufferNode& b, DType type, int6
   return spread;
 }
 
-EvaluationResult CompiledKernel::run(std::span<const Constant> args) const {
+const CompiledKernel::Static& CompiledKernel::compiled_for_run(std::span<const Constant>& args) const {
   DLCC_CHECK(args.size() >= symbols_.size(), "{}: {} arguments are too few", kernel_.name, args.size());
   std::vector<int64_t> sizes;
   for (const Constant& c : args.last(symbols_.size())) sizes.push_back(c.integer_at(0));
   args = args.first(args.size() - symbols_.size());
-  const Static& compiled = only_ ? *only_ : compiled_for(sizes);
+  return only_ ? *only_ : compiled_for(sizes);
+}
+
+int64_t CompiledKernel::iterations(std::span<const Constant> args) const { return compiled_for_run(args).iterations; }
+
+EvaluationResult CompiledKernel::run(std::span<const Constant> args) const {
+  const Static& compiled = compiled_for_run(args);
   DLCC_CHECK(args.size() == compiled.arguments, "{}: {} arguments instead of {}", kernel_.name, args.size(),
              compiled.arguments);
   Memories memories;

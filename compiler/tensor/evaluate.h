@@ -38,6 +38,10 @@ class CompiledKernel {
   // As evaluate() of the kernel or definition. Several threads may run one kernel.
   EvaluationResult run(std::span<const Constant> args) const;
 
+  // The number of iterations of all loops in a run with these arguments, at most 2^62. A loop whose extent depends on
+  // elements counts as one iteration.
+  int64_t iterations(std::span<const Constant> args) const;
+
  private:
   // A parameter in memory.
   struct Place {
@@ -52,11 +56,14 @@ class CompiledKernel {
     std::vector<Place> params;
     size_t arguments, results;  // the numbers of parameters that are read and written
     std::shared_ptr<const bytecode::Program> program;
+    int64_t iterations;  // as iterations()
   };
   struct Cache;
 
   Static compile(Kernel) const;
   const Static& compiled_for(const std::vector<int64_t>& sizes) const;
+  // The bytecode for a run. The sizes at the end of `args` are removed from it.
+  const Static& compiled_for_run(std::span<const Constant>& args) const;
 
   Kernel kernel_;
   Precision precision_;

@@ -1,4 +1,5 @@
 // Prints definitions and kernels in the text form that tensor/parse.h parses.
+#include "tensor/analysis.h"
 #include "tensor/intrinsic.h"
 #include "tensor/print_expr.h"
 #include "tensor/print_lines.h"
@@ -133,22 +134,14 @@ void Printer::stage(const Stage& s) {
 }
 
 void Printer::function(const TensorFunction& f) {
-  std::vector<Shape> shapes;
-  for (const Buffer& b : f.params) shapes.push_back(b->shape);
-  for (const Buffer& b : f.results) shapes.push_back(b->shape);
-  for (const Stage& s : f.stages) {
-    for (const Buffer& b : s.results) shapes.push_back(b->shape);
-    shapes.push_back(s.origin);
-    for (const Axis& a : s.axes) shapes.push_back({a.extent});
-    if (s.reduction)
-      for (const Axis& a : s.reduction->axes) shapes.push_back({a.extent});
-  }
+  Shape used;
+  for (const Symbol& s : symbols_of(f)) used.push_back(Dim::symbol(s));
   auto list = [&](const std::vector<Buffer>& buffers) {
     std::string s;
     for (const Buffer& b : buffers) s += (s.empty() ? "" : ", ") + declaration(b);
     return s;
   };
-  std::string header = "tensor " + quoted_name(f.name) + symbols(shapes);
+  std::string header = "tensor " + quoted_name(f.name) + symbols({used});
   std::string params = list(f.params);
   for (const Var& v : f.scalars) params += (params.empty() ? "" : ", ") + declaration(v);
   header += fmt::format("({})", params);

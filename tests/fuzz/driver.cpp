@@ -20,8 +20,13 @@
 #include <vector>
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
-// A target's own mutation of data[0, size), which has room for max_size bytes; null if it has none. Returns the size.
+// A target's own mutation of data[0, size), which has room for max_size bytes, and of a combination of two inputs; null
+// if it has none. They return the size.
 extern "C" [[gnu::weak]] size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max_size, unsigned seed);
+extern "C" [[gnu::weak]] size_t LLVMFuzzerCustomCrossOver(const uint8_t* a, size_t a_size, const uint8_t* b,
+                                                          size_t b_size, uint8_t* out, size_t max_size, unsigned seed);
+// Mutates bytes; for targets' own mutations.
+extern "C" size_t LLVMFuzzerMutate(uint8_t* data, size_t size, size_t max_size);
 
 namespace {
 
@@ -104,12 +109,15 @@ class Mutator {
 
   std::string next() {
     std::string input = any_of(corpus_);
-    if (LLVMFuzzerCustomMutator) {
-      std::vector<uint8_t> data(input.begin(), input.end());
-      data.resize(std::max(max_len_, input.size()));
-      const size_t size = LLVMFuzzerCustomMutator(data.data(), input.size(), data.size(), random_());
-      return {data.begin(), data.begin() + static_cast<std::ptrdiff_t>(size)};
-    }
+    if (LLVMFuzzerCustomCrossOver && draw(4) == 0) input = cross(input, any_of(corpus_));
+    if (!LLVMFuzzerCustomMutator) return mutate_bytes(std::move(input));
+    std::vector<uint8_t> data(input.begin(), input.end());
+    data.resize(std::max(max_len_, input.size()));
+    const size_t size = LLVMFuzzerCustomMutator(data.data(), input.size(), data.size(), random_());
+    return {data.begin(), data.begin() + static_cast<std::ptrdiff_t>(size)};
+  }
+
+  std::string mutate_bytes(std::string input) {
     for (size_t count = 1 + draw(6); count > 0; --count) mutate(input);
     input.resize(std::min(input.size(), max_len_));
     return input;
@@ -119,6 +127,14 @@ class Mutator {
   size_t draw(size_t n) { return n ? random_() % n : 0; }
   const std::string& any_of(const std::vector<std::string>& list) { return list[draw(list.size())]; }
   char any_byte() { return static_cast<char>(random_()); }
+
+  std::string cross(const std::string& a, const std::string& b) {
+    std::vector<uint8_t> data(max_len_);
+    const auto bytes = [](const std::string& s) { return reinterpret_cast<const uint8_t*>(s.data()); };
+    const size_t size = LLVMFuzzerCustomCrossOver(bytes(a), a.size(), bytes(b), b.size(), data.data(), data.size(),
+                                                  static_cast<unsigned>(random_()));
+    return {data.begin(), data.begin() + static_cast<std::ptrdiff_t>(size)};
+  }
 
   // A short piece of `text`.
   std::string piece(const std::string& text) {
@@ -164,6 +180,8 @@ class Mutator {
   std::mt19937 random_;
 };
 
+Mutator* mutator = nullptr;
+
 void call_target(std::string input) {
   current_input = std::move(input);
   LLVMFuzzerTestOneInput(reinterpret_cast<const uint8_t*>(current_input.data()), current_input.size());
@@ -171,14 +189,22 @@ void call_target(std::string input) {
 
 }  // namespace
 
+size_t LLVMFuzzerMutate(uint8_t* data, size_t size, size_t max_size) {
+  std::string mutated = mutator->mutate_bytes({data, data + size});
+  mutated.resize(std::min(mutated.size(), max_size));
+  std::ranges::copy(mutated, data);
+  return mutated.size();
+}
+
 int main(int argc, char** argv) {
   const Options options = parse(argc, argv);
   const std::vector<std::string> corpus = read_corpus(options), words = read_words(options.dictionary);
   if (corpus.empty()) return std::fprintf(stderr, "the corpus is empty\n"), 2;
   for (int signal : {SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP}) std::signal(signal, keep_input);
   for (const std::string& input : corpus) call_target(input);
-  Mutator mutator(corpus, words, options);
-  for (unsigned long run = 0; run < options.runs; ++run) call_target(mutator.next());
+  Mutator random_mutator(corpus, words, options);
+  mutator = &random_mutator;
+  for (unsigned long run = 0; run < options.runs; ++run) call_target(mutator->next());
   std::printf("%zu inputs of the corpus, %lu mutations with seed %lu: no crash\n", corpus.size(), options.runs,
               options.seed);
 }

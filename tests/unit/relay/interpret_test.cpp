@@ -226,6 +226,28 @@ TEST_CASE("the prelude's types in signatures; definitions of the text take prece
   CHECK(interpreted("type Pair { Cons(int32, int32) }\ndef @main() { Cons(1, 2) }") == "Cons(1, 2)");
 }
 
+TEST_CASE("a split into one part is a tuple of one tensor") {
+  const std::string split = "split(Tensor[(2), int32]{3, 4}, indices_or_sections=1)";
+  CHECK(interpreted("def @main() { " + split + " }") == "(Tensor[(2), int32]{3, 4},)");
+  CHECK(interpreted("def @main() { let %parts = " + split + "; %parts.0 }") == "Tensor[(2), int32]{3, 4}");
+}
+
+TEST_CASE("a limit of steps ends an evaluation") {
+  auto steps_suffice = [](const std::string& text, int64_t steps) {
+    Diagnostics d;
+    auto module = frontends::import_relay(text, {}, d);
+    REQUIRE_MESSAGE(module, d.str());
+    const bool ends = interpret(*module, {}, tensor::Precision::specified, d, steps).has_value();
+    if (!ends) CHECK(d.str().find(fmt::format("the program needs more than {} steps", steps)) != std::string::npos);
+    return ends;
+  };
+  CHECK_FALSE(steps_suffice("def @main() -> int32 { @main() }", 1000));
+  const std::string sum = "def @main() { sum(ones(shape=[10, 100], dtype=\"int32\")) }";
+  CHECK(steps_suffice(sum, 5000));
+  CHECK_FALSE(steps_suffice(sum, 1999));  // 1,000 elements are written, then read
+  CHECK_FALSE(steps_suffice("def @main() { ones(shape=[1000000, 1000000], dtype=\"int8\") }", 1000000));
+}
+
 TEST_CASE("a list of 300000 elements is printed") {
   const std::string text = interpreted(list + iota + "def @main() { @iota(300000) }");
   CHECK(text.starts_with("Cons(1, Cons(2, "));
