@@ -101,7 +101,7 @@ std::string shortened(std::string text, size_t& at) {
   return std::string(dots) + part;
 }
 
-// The source line with its number, and a caret under the column.
+// The source line with its number, a caret under the first column of the range, and ~ under the others.
 std::string snippet(const Diagnostic& d) {
   size_t column = std::min<size_t>(std::max(d.location.column, 1), d.source_line.size() + 1);
   std::string before = without_tabs(std::string_view(d.source_line).substr(0, column - 1));
@@ -109,7 +109,12 @@ std::string snippet(const Diagnostic& d) {
   std::string line = shortened(without_tabs(d.source_line), at);
   std::string number = fmt::format("    {} | ", d.location.line);
   std::string margin = fmt::format("    {:{}} | ", "", number.size() - 7);
-  return fmt::format("\n{}{}\n{}{:{}}^", number, line, margin, "", width(std::string_view(line).substr(0, at)));
+  const size_t end = std::clamp<size_t>(std::max(d.location.end, 0), column, d.source_line.size() + 1);
+  const size_t marked = width(without_tabs(std::string_view(d.source_line).substr(0, end - 1))) - width(before);
+  const size_t before_mark = width(std::string_view(line).substr(0, at));
+  const size_t room = width(line) - std::min(width(line), before_mark + 1);
+  const std::string rest(std::min(marked > 0 ? marked - 1 : 0, room), '~');
+  return fmt::format("\n{}{}\n{}{:{}}^{}", number, line, margin, "", before_mark, rest);
 }
 
 std::string other_locations(const std::vector<const Diagnostic*>& others) {

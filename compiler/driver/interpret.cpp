@@ -28,13 +28,14 @@ std::optional<Value> value_of(const std::string& text, const Module& model, cons
   types.data_types = model.data_types;
   const std::string before = fmt::format("{}def @main() -> {} {{\n", print(types), str(type));
   const auto lines_before = static_cast<int>(std::ranges::count(before, '\n'));
+  const std::string file = "--input " + name;
   Diagnostics problems;
-  auto module = frontends::import_relay(fmt::format("{}{}\n}}\n", before, text), {.file = "--input " + name}, problems);
+  auto module = frontends::import_relay(fmt::format("{}{}\n}}\n", before, text), {.file = file}, problems);
   for (Diagnostic problem : problems.list()) {
-    problem.location.line -= lines_before;
-    if (problem.location.line <= 0) {  // the value as a whole, which is the result of the program
-      problem.location.line = 0;
-      problem.source_line.clear();
+    problem.location.line = std::max(problem.location.line - lines_before, 0);
+    if (problem.location.line == 0) problem.source_line.clear();
+    // Another place of the program says what the value as a whole must be: it is the program's result.
+    if (std::erase_if(problem.details, [&](const std::string& d) { return d.starts_with(file); }) > 0) {
       problem.message = fmt::format("the value must be of type {}", str(type));
       problem.help = "give an expression of this type, or a tensor as a file: FILE.npy or FILE.pb";
     }

@@ -48,6 +48,7 @@ nlohmann::json to_json(const Diagnostic& d) {
       {"severity", severity_name(d.severity)}, {"id", diagnostic_name(d.id)}, {"message", d.message}};
   if (!d.location.file.empty()) item["file"] = d.location.file;
   if (d.location.line > 0) item["line"] = d.location.line, item["column"] = d.location.column;
+  if (const int end = d.location.end; end > d.location.column && end != TextRange::end_of_line) item["end"] = end;
   if (!d.location.node.empty()) item["node"] = d.location.node;
   if (!d.details.empty()) item["details"] = d.details;
   if (!d.help.empty()) item["help"] = d.help;

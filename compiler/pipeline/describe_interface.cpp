@@ -74,23 +74,35 @@ std::string provenance(const CompileOptions& o, const targets::Target& target, u
                      o.schedule.threads > 1 ? fmt::format(" --threads={}", o.schedule.threads) : "", model_hash);
 }
 
-// "shape[0]" for a size that is an element of an input; else the expression, or size(...) of the elements in it if it
-// is long.
-std::string text_of(const lower::Program& program, const Symbol& size) {
+// The value of each symbol in units of the caller's sizes: floordiv(h, 32) for h_by_32.
+tensor::Substitution in_caller_sizes(const std::vector<InputDim>& dims) {
+  tensor::Substitution sizes;
+  for (const InputDim& d : dims)
+    if (d.multiple != 1)
+      sizes.emplace(tensor::scalar_of(d.symbol),
+                    tensor::floor_div(tensor::scalar_of(Symbol{d.name}), tensor::Expr(d.multiple)));
+  return sizes;
+}
+
+// "shape[0]" for a size that is an element of an input; else the expression, or size(...) of the elements and the
+// caller's sizes in it if it is long.
+std::string text_of(const lower::Program& program, const Symbol& size, const tensor::Substitution& caller_sizes) {
   constexpr size_t longest = 60;  // characters of an expression
   std::vector<std::string> elements;
   for (const lower::Step& step : program.entry.steps) {
     const auto* compute = std::get_if<lower::Compute>(&step);
     if (!compute || compute->result != lower::scalar_of(size)) continue;
-    const std::string text = tensor::print(compute->value);
+    const tensor::Expr value = tensor::substitute(compute->value, caller_sizes);
+    const std::string text = tensor::print(value);
     if (text.size() <= longest) return text;
-    for (const tensor::Var& v : tensor::variables_in(compute->value)) elements.push_back(v->name);
+    for (const tensor::Var& v : tensor::variables_in(value)) elements.push_back(v->name);
   }
   return fmt::format("size({})", fmt::join(elements, ", "));
 }
 
 void describe_input_sizes(const lower::Program& program, emit::Interface& i) {
-  for (const Symbol& s : program.input_sizes) i.input_sizes.push_back({s, text_of(program, s)});
+  const tensor::Substitution caller_sizes = in_caller_sizes(i.input_dims());
+  for (const Symbol& s : program.input_sizes) i.input_sizes.push_back({s, text_of(program, s, caller_sizes)});
   for (const lower::Step& step : program.entry.steps)
     if (const auto* read = std::get_if<lower::Read>(&step))
       i.inputs[static_cast<size_t>(program.values[static_cast<size_t>(read->from)].index)].decides_sizes = true;

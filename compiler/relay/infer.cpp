@@ -133,7 +133,7 @@ void Inference::infer_function(Function& function) {
   });
   out_ = &function.body.bindings;
   if (!coerce(function.body.result, found, expected, function.location))
-    mismatch(function.location, "the function's result", expected, found);
+    mismatch_of_result(function, expected, found, function.location);
   else
     function.result_type = refine(expected, found);
   out_ = nullptr;
@@ -183,6 +183,7 @@ void Inference::infer_binding(Binding binding) {
     binding.var->type = found;
   enter_symbols(binding.var->type);
   learn(binding);
+  if (as<FunctionType>(found) || as<RefType>(found)) definitions_.emplace(binding.var->id, binding.location);
   scope_ = outer_scope;
   const bool is_checked = out_->size() > bindings_before;  // when it runs, by operations before it
   if (value && !is_checked && diagnostics_.error_count() == errors && is_general(binding, value->text.op))

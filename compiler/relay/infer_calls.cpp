@@ -314,6 +314,8 @@ static std::string violated_bound(const std::vector<DimPair>& pairs, const std::
 bool Inference::pass_argument(Atom& arg, Type param, int index, std::map<std::string, Dim>& sizes, const Call& call,
                               const SourceLocation& location) {
   Type found = type_of(arg, location);
+  const size_t at = static_cast<size_t>(index);
+  const SourceLocation place = at < call.ranges.size() ? location.within(call.ranges[at]) : location;
   if (has_symbols(param)) {
     std::vector<DimPair> pairs;
     add_dim_pairs(param, unifier_.resolve(found), pairs);
@@ -326,14 +328,14 @@ bool Inference::pass_argument(Atom& arg, Type param, int index, std::map<std::st
     });
     const Type declared = std::exchange(param, substitute(param, sizes));
     if (const std::string help = violated_bound(pairs, sizes); !help.empty()) {
-      mismatch(location, fmt::format("argument {} of {}", index + 1, describe(call.callee)),
-               substitute(declared, names), found, help, declaration_of(call.callee));
+      mismatch(place, fmt::format("argument {} of {}", index + 1, describe(call.callee)), substitute(declared, names),
+               found, help, declaration_of(call.callee));
       return false;
     }
   }
   if (as<HoleType>(unifier_.shallow(param))) found = with_new_sizes(arg, type_of_value(arg, unifier_.shallow(found)));
   if (coerce(arg, found, param, location)) return true;
-  mismatch(location, fmt::format("argument {} of {}", index + 1, describe(call.callee)), param, found, {},
+  mismatch(place, fmt::format("argument {} of {}", index + 1, describe(call.callee)), param, found, {},
            declaration_of(call.callee));
   return false;
 }
@@ -461,7 +463,24 @@ Type Inference::fail(DiagnosticId id, const SourceLocation& location, std::strin
   return unifier_.fresh();
 }
 
+void Inference::mismatch_of_result(const Function& function, const Type& expected, const Type& found,
+                                   const SourceLocation& location) {
+  std::vector<std::string> declaration;
+  if (function.result_range.line > 0)
+    declaration = {fmt::format("{}: the result is declared here: {}", location.within(function.result_range).str(),
+                               text(function.result_type))};
+  mismatch(location.within(function.body.range), "the function's result", expected, found, {}, std::move(declaration));
+}
+
+std::vector<std::string> Inference::definition_of(const Atom& a) const {
+  const Var* var = std::get_if<Var>(&a);
+  const auto at = var ? definitions_.find((*var)->id) : definitions_.end();
+  if (at == definitions_.end() || at->second.line == 0) return {};
+  return {fmt::format("{}: {} is defined here: {}", at->second.str(), describe(a), text((*var)->type))};
+}
+
 std::vector<std::string> Inference::declaration_of(const Atom& callee) const {
+  if (std::holds_alternative<Var>(callee)) return definition_of(callee);
   const GlobalRef* global = std::get_if<GlobalRef>(&callee);
   auto it = global ? module_.functions.find(global->name) : module_.functions.end();
   if (it == module_.functions.end() || it->second.location.line == 0) return {};
@@ -471,7 +490,8 @@ std::vector<std::string> Inference::declaration_of(const Atom& callee) const {
 
 Type Inference::mismatch(const SourceLocation& location, const std::string& what, const Type& expected,
                          const Type& found, std::string help, std::vector<std::string> details) {
-  const TensorType *e = as<TensorType>(unifier_.shallow(expected)), *f = as<TensorType>(unifier_.shallow(found));
+  const Type shallow_expected = unifier_.shallow(expected), shallow_found = unifier_.shallow(found);
+  const TensorType *e = as<TensorType>(shallow_expected), *f = as<TensorType>(shallow_found);
   DiagnosticId id = e && f && same_element_type(*e, *f) ? DiagnosticId::shape_mismatch : DiagnosticId::type_mismatch;
   return fail(id, location, fmt::format("{}: expected {}, found {}", what, text(expected), text(found)),
               std::move(details), std::move(help));

@@ -84,7 +84,8 @@ Type Inference::infer(Binding& binding, If& op) {
   Type condition = type_of(op.condition, binding.location);
   if (!unifier_.unify(condition, tensor_type(Shape{}, dtype::boolean)))
     mismatch(binding.location, "the condition of `if`", tensor_type(Shape{}, dtype::boolean), condition);
-  const Branch then_branch = infer_branch(*op.then_block), else_branch = infer_branch(*op.else_block);
+  const Branch then_branch = infer_branch(*op.then_block, binding.location),
+               else_branch = infer_branch(*op.else_block, binding.location);
   const Type joined = join(then_branch, else_branch, binding.location, "branches of `if`");
   const KnownValue condition_value = values_.of(op.condition);
   if (!condition_value || !condition_value->is_constant()) return joined;
@@ -96,7 +97,7 @@ Type Inference::infer(Binding& binding, Match& op) {
   Branch result;
   for (Clause& clause : op.clauses) {
     bind_pattern(clause.pattern, value, next_symbol_, binding.location);
-    const Branch arm = infer_branch(*clause.body);
+    const Branch arm = infer_branch(*clause.body, binding.location);
     if (result.type)
       result.type = join(result, arm, binding.location, "arms of `match`");
     else
@@ -210,7 +211,7 @@ void Inference::infer_body(Function& function, const SourceLocation& location) {
   Type found = infer_block(function.body);
   std::vector<Binding>* outer = std::exchange(out_, &function.body.bindings);
   if (!coerce(function.body.result, found, function.result_type, location))
-    mismatch(location, "the function's result", function.result_type, found);
+    mismatch_of_result(function, function.result_type, found, location);
   else
     function.result_type = refine(function.result_type, found);
   out_ = outer;
@@ -224,15 +225,15 @@ Type Inference::infer(Binding& binding, RefCreate& op) { return ref_type(type_of
 Type Inference::infer(Binding& binding, RefRead& op) {
   Type value = unifier_.fresh(), ref = type_of(op.ref, binding.location);
   if (unifier_.unify(ref, ref_type(value))) return unifier_.shallow(value);
-  return mismatch(binding.location, "the operand of ref_read", ref_type(value), ref);
+  return mismatch(binding.location, "the operand of ref_read", ref_type(value), ref, {}, definition_of(op.ref));
 }
 
 Type Inference::infer(Binding& binding, RefWrite& op) {
   Type value = unifier_.fresh(), ref = type_of(op.ref, binding.location), written = type_of(op.value, binding.location);
   if (!unifier_.unify(ref, ref_type(value)))
-    return mismatch(binding.location, "the operand of ref_write", ref_type(value), ref);
+    return mismatch(binding.location, "the operand of ref_write", ref_type(value), ref, {}, definition_of(op.ref));
   if (!coerce(op.value, written, value, binding.location))
-    mismatch(binding.location, "the written value", value, written);
+    mismatch(binding.location, "the written value", value, written, {}, definition_of(op.ref));
   return tuple_type({});
 }
 
@@ -293,7 +294,8 @@ Type Inference::open_sizes(const Type& type) {
 }
 
 // Symbols from number `first_symbol` on are new in the pattern.
-void Inference::bind_pattern(Pattern& pattern, const Type& type, int first_symbol, const SourceLocation& location) {
+void Inference::bind_pattern(Pattern& pattern, const Type& type, int first_symbol, const SourceLocation& match) {
+  const SourceLocation location = match.within(pattern.range);
   std::visit(overloaded{[](Pattern::Wildcard&) {},
                         [&](Pattern::Bind& p) {
                           Type value = open_sizes(type);
@@ -339,8 +341,9 @@ void Inference::bind_constructor(Pattern::Constructor& p, const Type& type, int 
   for (size_t i = 0; i < p.fields.size(); ++i) bind_pattern(p.fields[i], f.params[i], first_symbol, location);
 }
 
-Inference::Branch Inference::infer_branch(Block& block) {
+Inference::Branch Inference::infer_branch(Block& block, const SourceLocation& outer) {
   Type type = infer_block(block);
+  if (block.range.line > 0) return {std::move(type), outer.within(block.range)};
   return {std::move(type), block.bindings.empty() ? SourceLocation() : block.bindings.back().location};
 }
 

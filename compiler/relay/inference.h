@@ -76,9 +76,9 @@ class Inference {
   void bind_constructor(Pattern::Constructor&, const Type&, int first_symbol, const SourceLocation&);
   struct Branch {  // one of several whose types must agree
     Type type;
-    SourceLocation location;  // of its last operation; empty when it has none
+    SourceLocation location;  // of its result; without one in the text, of its last operation, if there is one
   };
-  Branch infer_branch(Block&);
+  Branch infer_branch(Block&, const SourceLocation& outer);
   Type join(const Branch&, const Branch&, const SourceLocation&, const std::string& what, bool in_result = false);
 
   // ---- calls and relations (infer_calls.cpp)
@@ -185,7 +185,10 @@ class Inference {
             std::string help = {});  // reports an error; returns a new hole, so that inference goes on
   Type mismatch(const SourceLocation&, const std::string& what, const Type& expected, const Type& found,
                 std::string help = {}, std::vector<std::string> details = {});
+  // That the value of a function's body does not have its result type.
+  void mismatch_of_result(const Function&, const Type& expected, const Type& found, const SourceLocation& location);
   std::vector<std::string> declaration_of(const Atom& callee) const;  // why its arguments have their types
+  std::vector<std::string> definition_of(const Atom&) const;          // where a function or reference is made
 
   struct Relation {
     Attempt attempt;
@@ -214,9 +217,10 @@ class Inference {
   // Symbols in the results of local functions that their bodies define, by variable. Each call of a function that is
   // used repeatedly has new ones.
   std::map<int, std::set<std::string>> result_symbols_;
-  std::map<int, GlobalRef> globals_;  // the functions that variables name
-  std::set<int> functions_;           // variables that name functions that are not generic, global or local
-  std::set<int> type_variables_;      // of the functions around the current operation
+  std::map<int, GlobalRef> globals_;           // the functions that variables name
+  std::map<int, SourceLocation> definitions_;  // of variables that are functions or references
+  std::set<int> functions_;                    // variables that name functions that are not generic, global or local
+  std::set<int> type_variables_;               // of the functions around the current operation
 
   std::map<std::string, Function> texts_;  // of global functions that may be templates, before inference
   std::map<const Function*, std::vector<std::pair<TypeVariable, Type>>> kinds_;  // holes of shapes and element types

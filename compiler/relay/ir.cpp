@@ -102,7 +102,7 @@ struct Cloner {
     }
     if (const MakeFunction* o = std::get_if<MakeFunction>(&op)) {
       const Function& f = *o->function;
-      Function out{f.type_params, {}, f.result_type, {}, f.attrs, f.location};
+      Function out{f.type_params, {}, f.result_type, {}, f.attrs, f.location, f.result_range};
       for (const Var& p : f.params) out.params.push_back(copy(p));
       out.body = copy(f.body);
       return MakeFunction{std::move(out)};
@@ -114,6 +114,7 @@ struct Cloner {
 
   Block copy(const Block& block) {
     Block out;
+    out.range = block.range;
     out.bindings.reserve(block.bindings.size());
     for (const Binding& b : block.bindings) {
       Var var = copy(b.var);  // before the operation: a closure may name itself

@@ -69,6 +69,7 @@ struct Call {
   Atom callee;
   std::vector<Atom> args;
   Attrs attrs;
+  std::vector<TextRange> ranges = {};  // of the arguments in the text; may be fewer
 };
 // Call of a tensor function of the module (Relax's call_tir): the results are given by its signature. One result is the
 // value itself, several are a tuple. `layouts` says how operands and results are stored once layouts were assigned: one
@@ -104,6 +105,7 @@ struct Pattern {
     std::vector<Pattern> fields;
   };
   std::variant<Wildcard, Bind, Constructor, Tuple> v;
+  TextRange range = {};  // in the text
 };
 struct Clause {
   Pattern pattern;
@@ -161,6 +163,7 @@ struct Binding {
 struct Block {
   std::vector<Binding> bindings;
   Atom result;
+  TextRange range = {};  // of the result in the text
 };
 
 struct Function {
@@ -170,6 +173,7 @@ struct Function {
   Block body;
   Attrs attrs;
   SourceLocation location;
+  TextRange result_range = {};  // of the result's type in the text
 };
 
 struct ConstructorDef {

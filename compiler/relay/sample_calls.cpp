@@ -36,7 +36,7 @@ const std::vector<Role> roles[] = {
     {Role::data, Role::real, Role::data},
     {Role::data, Role::data, Role::quantized},
     {Role::data, Role::real, Role::index, Role::real, Role::index},
-    {Role::data, Role::data, Role::real, Role::index, Role::real, Role::index},
+    {Role::data, Role::data, Role::index, Role::index, Role::real, Role::real},
     {Role::data, Role::data, Role::real, Role::index, Role::real, Role::index, Role::real, Role::index},
     {Role::data, Role::data, Role::index, Role::real},
     {Role::data, Role::data, Role::index, Role::index, Role::index},

@@ -110,7 +110,8 @@ void substitute_sizes(Block& block, const std::map<std::string, Dim>& sizes) {
 }
 
 Function copy_function(Module& module, const Function& function, std::map<int, Atom>& renamed) {
-  Function copy{function.type_params, {}, function.result_type, {}, function.attrs, function.location};
+  Function copy{function.type_params, {}, function.result_type, {}, function.attrs, function.location,
+                function.result_range};
   for (const Var& p : function.params) {
     Var fresh = module.fresh(p->name, p->type);
     renamed[p->id] = fresh;

@@ -63,6 +63,10 @@ std::string_view severity_name(Severity severity) {
   DLCC_UNREACHABLE("unknown severity");
 }
 
+SourceLocation SourceLocation::within(const TextRange& range) const {
+  return range.line > 0 ? SourceLocation{file, range.line, range.column, node, range.end} : *this;
+}
+
 std::string SourceLocation::str() const {
   std::string text = file;
   if (line > 0) text += fmt::format(":{}:{}", line, column);

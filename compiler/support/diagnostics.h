@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <climits>
 #include <map>
 #include <optional>
 #include <stdexcept>
@@ -29,15 +30,24 @@ std::vector<DiagnosticId> all_diagnostics();
 // The summary of a diagnostic in diagnostics.def, one line.
 std::string_view summary(DiagnosticId);
 
-// A location in the user's input: a file with line and column for text (1-based; 0: unknown), or a file with the
+// Columns [column, end) of a line of text, 1-based, in bytes; 0: unknown. A longer range than the line ends with it.
+struct TextRange {
+  static constexpr int end_of_line = INT_MAX;
+
+  int line = 0, column = 0, end = 0;
+};
+
+// A location in the user's input: a file with line and columns for text, as in TextRange, or a file with the
 // description of a node, such as "node 'layer3/conv' (Conv)". Any part may be empty.
 struct SourceLocation {
   std::string file;
   int line = 0;
   int column = 0;
   std::string node;
+  int end = 0;
 
-  std::string str() const;  // "model.onnx: node 'x' (Conv)" or "model.rly:3:14"
+  std::string str() const;                        // "model.onnx: node 'x' (Conv)" or "model.rly:3:14"
+  SourceLocation within(const TextRange&) const;  // the range in the same file; this location if it is unknown
 };
 
 // Errors prevent the result. Warnings point at what is probably a mistake. Remarks inform.

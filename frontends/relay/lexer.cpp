@@ -52,6 +52,8 @@ const Token& Lexer::peek(size_t ahead) {
 Token Lexer::next() {
   Token t = peek();
   ahead_.pop_front();
+  last_line_ = t.line;
+  last_end_ = end_column(t);
   return t;
 }
 

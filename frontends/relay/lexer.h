@@ -58,7 +58,11 @@ class Lexer {
   // From here on the text has format 0.0.4, in which '-' behind an expression is an operator, also before a digit.
   void begin_old_format() { is_old_ = true; }
 
-  SourceLocation location(const Token& t) const { return {file_, t.line, t.column, ""}; }
+  SourceLocation location(const Token& t) const { return {file_, t.line, t.column, "", end_column(t)}; }
+  // From the first token to the last one that was consumed.
+  TextRange range_from(const Token& first) const {
+    return {first.line, first.column, last_line_ == first.line ? last_end_ : TextRange::end_of_line};
+  }
   // Reports the first syntax error; all later tokens are `end`.
   void error(const SourceLocation& location, std::string message, std::string help = {});
   bool failed() const { return failed_; }
@@ -77,6 +81,7 @@ class Lexer {
   std::string_view take_braced(const Token& from);
 
  private:
+  static int end_column(const Token& t) { return t.column + static_cast<int>(t.end - t.offset); }
   Token scan();
   void skip_space();
   bool skip_comment();
@@ -103,6 +108,7 @@ class Lexer {
   bool is_quiet_ = false;     // errors are not reported
   bool is_unclosed_ = false;  // the block with the latest error is not closed, and neither are those around it
   int error_line_ = 0, error_column_ = 0;
+  int last_line_ = 0, last_end_ = 0;  // where the last token that was consumed ends
 };
 
 }  // namespace dlcc::frontends::relay_text

@@ -22,7 +22,11 @@ Function Parser::function_rest() {
     if (!at_attributes()) return parameter(f);
     f.attrs = attributes(")");
   });
-  if (accept("->")) f.result_type = type();
+  if (accept("->")) {
+    const Token first = peek();
+    f.result_type = type();
+    f.result_range = lexer_.range_from(first);
+  }
   f.body = braces();
   find_kinds(f.type_params);
   return f;
@@ -50,13 +54,19 @@ Block Parser::braces() {
   if (!expect("{", "the head")) return block;
   BlockScope scope(*this);
   Block* outer = std::exchange(block_, &block);
-  block.result = atom(statements());
+  block_value();
   // After a syntax error, the rest of the block is read for its own errors.
   while (lexer_.failed() && !has_enough_errors() && lexer_.resume_in_block(open))
-    if (!peek().is("}")) block.result = atom(statements());
+    if (!peek().is("}")) block_value();
   block_ = outer;
   expect("}", "the block's value");
   return block;
+}
+
+void Parser::block_value() {
+  Value value = statements();
+  block_->range = value.range;
+  block_->result = atom(std::move(value));
 }
 
 Parser::Value Parser::expr() {
@@ -69,7 +79,9 @@ Parser::Value Parser::statements() {
   for (;;) {
     while (binding()) {
     }
+    const Token first = peek();
     Value value = statement();
+    value.range = lexer_.range_from(first);
     if (lexer_.failed() || !accept(";")) return value;
     if (is_old_) accept(";");  // format 0.0.4 has a;; b
     // a; b  is  let %_ = a; b
@@ -255,10 +267,16 @@ Operation Parser::arguments(Atom callee) {
     else if (at_meta_attributes())
       call.attrs = meta_attributes(op ? op->op : nullptr);
     else
-      call.args.push_back(atom_expr());
+      argument(call);
   });
   if (!std::holds_alternative<OperatorRef>(call.callee)) call.attrs.clear();
   return call;
+}
+
+void Parser::argument(Call& call) {
+  Value value = expr();
+  call.ranges.push_back(value.range);
+  call.args.push_back(atom(std::move(value)));
 }
 
 Parser::Value Parser::primary() {
@@ -386,6 +404,7 @@ Parser::Value Parser::dynamic_call(const std::string& name, const Operator& op, 
     std::vector<Atom> operands;
     for (size_t k : order->operands) operands.push_back(call.args[k]);
     call.args = std::move(operands);
+    call.ranges.clear();
   }
   return {std::move(operation), where};
 }

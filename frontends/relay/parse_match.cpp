@@ -18,7 +18,9 @@ Parser::Value Parser::match_statement() {
     if (!expect("=>", "the pattern")) return;
     Block body;
     Block* outer = std::exchange(block_, &body);
-    body.result = atom_expr();
+    Value value = expr();
+    body.range = value.range;
+    body.result = atom(std::move(value));
     block_ = outer;
     clause.body = std::move(body);
     match.clauses.push_back(std::move(clause));
@@ -27,6 +29,13 @@ Parser::Value Parser::match_statement() {
 }
 
 Pattern Parser::pattern() {
+  const Token first = peek();
+  Pattern read = pattern_without_range();
+  read.range = lexer_.range_from(first);
+  return read;
+}
+
+Pattern Parser::pattern_without_range() {
   Depth depth(*this);
   std::vector<Pattern> fields;
   auto field = [&] { fields.push_back(pattern()); };

@@ -269,29 +269,50 @@ void Parser::interface_names() {
   for (const Var& p : main.params) module_.input_names.push_back(p->name);
 }
 
+// "did you mean '@f'?", or the functions that there are.
+std::string Parser::remedy_for_global(const std::string& name, const std::vector<std::string>& known) const {
+  constexpr size_t most_shown = 5;
+  const auto meant = meant_by("@" + name, [&] { return known; });
+  if (meant) return fmt::format("did you mean '{}'?", *meant);
+  const bool is_short = may_report() && !known.empty() && known.size() <= most_shown;
+  return is_short ? fmt::format("defined here: {}", fmt::join(known, ", ")) : "";
+}
+
+static void replace_globals(Block& block, const std::map<std::string, Atom>& by) {
+  auto replace = [&](Atom& a) {
+    if (const GlobalRef* global = std::get_if<GlobalRef>(&a))
+      if (const auto found = by.find(global->name); found != by.end()) a = found->second;
+  };
+  for (Binding& b : block.bindings) {
+    for_each_atom(b.op, replace);
+    for_each_block(b.op, [&](Block& inner) { replace_globals(inner, by); });
+  }
+  replace(block.result);
+}
+
 void Parser::check_globals() {
   load_functions();
-  auto check = [&](const auto& used, const auto& known, const char* what) {
-    for (const auto& [name, where] : used) {
-      if (known.contains(name)) continue;
-      if (module_.external_functions.contains(name)) {
-        report(DiagnosticId::unsupported_construct, where,
-               fmt::format("@{} is a function without body, which cannot be called", name),
-               "define it: def @" + name + "(%x: ...) { ... }");
-        continue;
-      }
-      constexpr size_t most_shown = 5;  // names in a remedy
-      std::vector<std::string> names;
-      for (const auto& [other, entry] : known) names.push_back("@" + other);
-      auto meant = meant_by("@" + name, [&] { return names; });
-      std::string help = meant ? fmt::format("did you mean '{}'?", *meant) : "";
-      if (!meant && may_report() && !names.empty() && names.size() <= most_shown)
-        help = fmt::format("defined here: {}", fmt::join(names, ", "));
-      report(DiagnosticId::undefined_value, where, fmt::format("there is no {} @{}", what, name), std::move(help));
-    }
-  };
-  check(globals_used_, module_.functions, "function");
-  check(tensor_functions_used_, module_.tensor_functions, "tensor function");
+  std::vector<std::string> functions, tensor_functions;
+  for (const auto& [name, f] : module_.functions) functions.push_back("@" + name);
+  for (const auto& [name, f] : module_.tensor_functions) tensor_functions.push_back("@" + name);
+  std::map<std::string, Atom> unknown_functions;
+  for (const auto& [name, where] : globals_used_) {
+    if (module_.functions.contains(name)) continue;
+    if (module_.external_functions.contains(name))
+      report(DiagnosticId::unsupported_construct, where,
+             fmt::format("@{} is a function without body, which cannot be called", name),
+             "define it: def @" + name + "(%x: ...) { ... }");
+    else
+      unknown_functions[name] =
+          unknown(DiagnosticId::undefined_value, where, fmt::format("there is no function @{}", name),
+                  remedy_for_global(name, functions));
+  }
+  if (!unknown_functions.empty())
+    for (auto& [name, f] : module_.functions) replace_globals(f.body, unknown_functions);
+  for (const auto& [name, where] : tensor_functions_used_)
+    if (!module_.tensor_functions.contains(name))
+      report(DiagnosticId::undefined_value, where, fmt::format("there is no tensor function @{}", name),
+             remedy_for_global(name, tensor_functions));
 }
 
 // ---- tokens ---------------------------------------------------------------------------------------------------------

@@ -32,9 +32,9 @@ struct ParseOptions {
 // The module as written, without type inference. Checks scopes, names and the number of type arguments.
 std::optional<relay::Module> parse(std::string_view text, const ParseOptions&, Diagnostics&);
 
-// The same, but returns a module also if the only errors are unknown operators and variables. These become parameters
-// of unknown types of an additional function, so that type inference, which then fails, finds the other problems of the
-// module.
+// The same, but returns a module also if the only errors are unknown operators, functions and variables. These become
+// parameters of unknown types of an additional function, so that type inference, which then fails, finds the other
+// problems of the module.
 std::optional<relay::Module> parse_with_unknowns(std::string_view text, const ParseOptions&, Diagnostics&);
 
 class Parser {
@@ -47,6 +47,7 @@ class Parser {
   struct Value {
     std::variant<relay::Atom, relay::Operation> v;
     SourceLocation location;
+    TextRange range = {};  // of the whole expression, where statements() read it
   };
   class Depth;  // refuses text that would overflow the stack
 
@@ -66,6 +67,7 @@ class Parser {
   void expression_file();
   void interface_names();
   bool metadata();
+  std::string remedy_for_global(const std::string& name, const std::vector<std::string>& known) const;
   void check_globals();
 
   // ---- the prelude (prelude.cpp). The load_ functions add the definition with this name, and those that it uses. They
@@ -82,6 +84,7 @@ class Parser {
   relay::Function function_rest();
   void parameter(relay::Function&);
   relay::Block braces();  // { expr } in a new scope
+  void block_value();     // of the current block
   Value expr();           // bindings and statements in a new scope; the value of the last statement
   Value statements();
   bool binding();  // parses one `let`, graph binding or `free_var`; false if there is none
@@ -92,9 +95,11 @@ class Parser {
   Value statement();
   Value match_statement();
   relay::Pattern pattern();
+  relay::Pattern pattern_without_range();
   Value binary();
   Value call();
   relay::Operation arguments(relay::Atom callee);
+  void argument(relay::Call&);
   Value primary();
   Value projected(Value);
   Value negated(const SourceLocation&);

@@ -13,7 +13,7 @@ for file in bad.rly -; do
   expect_status 1 check $file < bad.rly
   expect_text "$([ $file = - ] && echo '<stdin>' || echo $file):2:2: error[bad-attribute]: nn.softmax: axis must be in [-1, 0], found 9
     2 |         nn.softmax(%x, axis=9)
-      |         ^
+      |         ^~~~~~~~~~
     data     %x           Tensor[(2), float32]
 'dlcc explain bad-attribute' tells more"
 done

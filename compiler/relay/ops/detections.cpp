@@ -35,10 +35,10 @@ struct RegularAttrs {
   double iou_threshold = 0, score_threshold = 0;
 };
 struct ProposalAttrs {
-  std::vector<double> scales, ratios;
-  int64_t feature_stride = 1;
-  double threshold = 0;
-  int64_t rpn_pre_nms_top_n = 1, rpn_post_nms_top_n = 1, rpn_min_size = 1;
+  std::vector<double> scales = {4, 8, 16, 32}, ratios = {0.5, 1, 2};
+  int64_t feature_stride = 16;
+  double threshold = 0.7;
+  int64_t rpn_pre_nms_top_n = 6000, rpn_post_nms_top_n = 300, rpn_min_size = 16;
   bool iou_loss = false;
 };
 
@@ -203,19 +203,18 @@ void add_detections_without_definition(OperatorTable& table) {
                 .arguments = {"boxes", "scores"},
                 .type = type_of_regular});
   using P = ProposalAttrs;
-  table.add<P>(
-      {.name = "vision.proposal",
-       .summary = "(image, box) of the best proposals of a region proposal network",
-       .attributes = {{"scales", &P::scales, "scales of the anchors", true},
-                      {"ratios", &P::ratios, "ratios of the anchors", true},
-                      {"feature_stride", &P::feature_stride, "pixels of the image per pixel of the features", true},
-                      {"threshold", &P::threshold, "the largest overlap", true},
-                      {"rpn_pre_nms_top_n", &P::rpn_pre_nms_top_n, "boxes before the suppression", true},
-                      {"rpn_post_nms_top_n", &P::rpn_post_nms_top_n, "boxes of an image after it", true},
-                      {"rpn_min_size", &P::rpn_min_size, "the least size of a box", true},
-                      {"iou_loss", &P::iou_loss, "how boxes were trained", true}},
-       .arguments = {"cls_prob", "bbox_pred", "im_info"},
-       .type = type_of_proposal});
+  table.add<P>({.name = "vision.proposal",
+                .summary = "(image, box) of the best proposals of a region proposal network",
+                .attributes = {{"scales", &P::scales, "scales of the anchors"},
+                               {"ratios", &P::ratios, "ratios of the anchors"},
+                               {"feature_stride", &P::feature_stride, "pixels of the image per pixel of the features"},
+                               {"threshold", &P::threshold, "the largest overlap"},
+                               {"rpn_pre_nms_top_n", &P::rpn_pre_nms_top_n, "boxes before the suppression"},
+                               {"rpn_post_nms_top_n", &P::rpn_post_nms_top_n, "boxes of an image after it"},
+                               {"rpn_min_size", &P::rpn_min_size, "the least size of a box"},
+                               {"iou_loss", &P::iou_loss, "how boxes were trained"}},
+                .arguments = {"cls_prob", "bbox_pred", "im_info"},
+                .type = type_of_proposal});
 }
 
 }  // namespace

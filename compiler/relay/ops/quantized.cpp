@@ -115,14 +115,15 @@ Value centred(Composition& c, const Value& stored, const Value& zero, const char
   });
 }
 
-// Operands (data, weight, input_scale, input_zero_point, weight_scale, weight_zero_point): the scales do not matter for
-// the sums, which count in units of their product. `channels`: the weight's axis of output channels.
+// Operands (data, weight, input_zero_point, weight_zero_point, input_scale, weight_scale), the order of TVM's type
+// relations; the operators on elements have each scale before its zero point. The scales do not matter for the sums,
+// which count in units of their product. `channels`: the weight's axis of output channels.
 Value contraction(Composition& c, const std::string& op, const Attrs& attrs, int64_t channels) {
-  const Value x = centred(c, c.operand(0), c.operand(3), "data", 0);
-  c.require(first_of({check_type(c.operand(2).type, "input_scale", types::real),
-                      check_type(c.operand(4).type, "weight_scale", types::real)}));
-  const Value sums = c.call(op, {x, centred(c, c.operand(1), c.operand(5), "weight", channels)}, attrs);
-  return sums;
+  const Value x = centred(c, c.operand(0), c.operand(2), "data", 0),
+              weight = centred(c, c.operand(1), c.operand(3), "weight", channels);
+  c.require(first_of({check_type(c.operand(4).type, "input_scale", types::real),
+                      check_type(c.operand(5).type, "weight_scale", types::real)}));
+  return c.call(op, {x, weight}, attrs);
 }
 
 Attrs conv_attributes(const ConvAttrs& a) {
@@ -143,8 +144,8 @@ void add_contractions(OperatorTable& table) {
     if (type && *type != dtype::i32)
       c.fail(attribute_error(fmt::format("out_dtype must be \"int32\", found \"{}\"", name(*type))));
   };
-  const std::vector<std::string> arguments = {"data",         "weight",           "input_scale", "input_zero_point",
-                                              "weight_scale", "weight_zero_point"};
+  const std::vector<std::string> arguments = {"data",        "weight",      "input_zero_point", "weight_zero_point",
+                                              "input_scale", "weight_scale"};
   using M = MatmulAttrs;
   table.add(composed<M>({.name = "qnn.dense",
                          .summary = "sum(k) (data[.., k] - its zero point) * (weight[o, k] - its zero point)",
@@ -162,7 +163,7 @@ void add_contractions(OperatorTable& table) {
        .attributes = {{"out_dtype", &M::out_dtype, "must be int32"},
                       {"transpose_a", &M::transpose_a, "x is transposed"},
                       {"transpose_b", &M::transpose_b, "y is transposed"}},
-       .arguments = {"x", "y", "x_scale", "x_zero_point", "y_scale", "y_zero_point"},
+       .arguments = {"x", "y", "x_zero_point", "y_zero_point", "x_scale", "y_scale"},
        .sample_shapes = {{2, 2, 2}, {2, 2, 2}, {}}},
       [=](const M& a, Composition& c) {
         require_sums(c, a.out_dtype);

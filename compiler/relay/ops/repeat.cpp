@@ -18,7 +18,7 @@ struct SlidingWindowAttrs {
   std::vector<int64_t> window_shape, strides;
 };
 struct DilateAttrs {
-  std::vector<int64_t> strides;
+  std::vector<int64_t> strides = {1, 1};
   double dilation_value = 0;
 };
 struct MirrorPadAttrs {
@@ -143,15 +143,14 @@ void repeat(OperatorTable& table) {
   windows.positive_sizes = [](const W& a, const Operands& in) { return window_counts(a, in[0].shape); };
   table.add(std::move(windows));
   using D = DilateAttrs;
-  table.add(
-      composed<D>({.name = "nn.dilate",
-                   .summary = "the data with elements of one value inserted between its elements",
-                   .attributes = {{"strides", &D::strides, "the distance between the data's elements, per axis", true},
-                                  {"dilation_value", &D::dilation_value, "the inserted value"}},
-                   .arguments = {"x"},
-                   .sample_shapes = {{2, 2}},
-                   .sample_attrs = {{"strides", std::vector<int64_t>{1, 2}}}},
-                  dilated));
+  table.add(composed<D>({.name = "nn.dilate",
+                         .summary = "the data with elements of one value inserted between its elements",
+                         .attributes = {{"strides", &D::strides, "the distance between the data's elements, per axis"},
+                                        {"dilation_value", &D::dilation_value, "the inserted value"}},
+                         .arguments = {"x"},
+                         .sample_shapes = {{2, 2}},
+                         .sample_attrs = {{"strides", std::vector<int64_t>{1, 2}}}},
+                        dilated));
   using M = MirrorPadAttrs;
   table.add(composed<M>(
       {.name = "nn.mirror_pad",

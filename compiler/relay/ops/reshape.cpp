@@ -14,6 +14,42 @@ struct ReshapeAttrs {
   bool allowzero = false;
 };
 
+bool is_axis_code(const Dim& size) { return size == Dim(-2) || size == Dim(-3) || size == Dim(-4); }
+
+// TVM's codes for axes of the data are replaced by sizes: -2 stands for the remaining axes, -3 for the product of the
+// next two, and -4 splits the next axis into the two sizes behind it. Beside them, 0 is the next axis.
+Checked<ReshapeAttrs> without_axis_codes(ReshapeAttrs a, const Shape& data) {
+  if (std::ranges::none_of(a.newshape, is_axis_code)) return a;
+  std::vector<Dim> sizes;
+  size_t next = 0;  // axis of the data
+  for (size_t k = 0; k < a.newshape.size(); ++k) {
+    const Dim& size = a.newshape[k];
+    const size_t needed = size == Dim(-3) ? 2 : size == Dim(-4) || size == Dim(0) ? 1 : 0;
+    if (needed > 0 && next + needed > data.size())
+      return attribute_error(
+          fmt::format("newshape[{}] is {}, but the data has only {} dimensions", k, size.str(), data.size()));
+    if (size == Dim(-2)) {
+      while (next < data.size()) sizes.push_back(data[next++]);
+    } else if (size == Dim(-3)) {
+      sizes.push_back(data[next] * data[next + 1]);
+      next += 2;
+    } else if (size == Dim(-4)) {
+      if (k + 2 >= a.newshape.size())
+        return attribute_error(fmt::format("newshape[{}] is -4, behind which two sizes must be", k));
+      Dim left = a.newshape[k + 1], right = a.newshape[k + 2];
+      if (left == Dim(-1) && provably_le(1, right)) left = floor_div(data[next], right);
+      if (right == Dim(-1) && provably_le(1, left)) right = floor_div(data[next], left);
+      sizes.insert(sizes.end(), {left, right});
+      next += 1, k += 2;
+    } else {
+      sizes.push_back(size == Dim(0) ? data[next] : size);
+      ++next;
+    }
+  }
+  a.newshape = std::move(sizes);
+  return a;
+}
+
 // The size that makes `known` and itself the element count of the data. If it is not known whether the count is
 // divisible, the definition requires it; unknown where a size may be 0.
 Checked<Dim> remaining_size(const Shape& data, const Shape& known) {
@@ -57,8 +93,9 @@ Checked<Axis> axis_of(const std::optional<Dim>& size, size_t k, const Shape& dat
   }
   if (*size == Dim(-1)) return Axis{{}, true};
   if (provably_lt(*size, 0))
-    return TypeError{DiagnosticId::unsupported_attribute, fmt::format("newshape[{}] is {}", k, size->str()),
-                     "sizes are positive, 0 (the data's size) or -1 (the remaining number of elements)"};
+    return TypeError{
+        DiagnosticId::unsupported_attribute, fmt::format("newshape[{}] is {}", k, size->str()),
+        "sizes are positive, 0 (the data's size), -1 (the remaining number of elements) or TVM's codes -2, -3, -4"};
   if (size->is_constant()) return Axis{*size};
   const int64_t least = zero_means_itself(*size, k, data, allow_zero) ? 0 : 1;
   return Axis{*size, false, !provably_le(least, *size)};
@@ -93,8 +130,11 @@ Checked<Shape> resolve(const PartialList& sizes, const Shape& data, bool allow_z
   return shape;
 }
 
-TypeResult type_of_reshape(const ReshapeAttrs& a, const Operands& in) {
+TypeResult type_of_reshape(const ReshapeAttrs& given, const Operands& in) {
   if (auto e = check_type(in[0], "data", types::movable)) return *e;
+  Checked<ReshapeAttrs> explicit_sizes = without_axis_codes(given, in[0].shape);
+  if (auto* e = std::get_if<TypeError>(&explicit_sizes)) return *e;
+  const ReshapeAttrs& a = std::get<ReshapeAttrs>(explicit_sizes);
   Checked<PartialList> sizes = list_value(in, 1, a.newshape, "newshape");
   if (auto* e = std::get_if<TypeError>(&sizes)) return *e;
   Checked<Shape> shape = resolve(std::get<PartialList>(sizes), in[0].shape, a.allowzero);
@@ -131,8 +171,9 @@ Expr means_shape(const Tensor& newshape, const Shape& shape, const Shape& data, 
   return all_of(fits);
 }
 
-TensorFunction define_reshape(const ReshapeAttrs& a, const Operands& in, const Shape& result) {
+TensorFunction define_reshape(const ReshapeAttrs& given, const Operands& in, const Shape& result) {
   Definition d("reshape");
+  const ReshapeAttrs a = std::get<ReshapeAttrs>(without_axis_codes(given, in[0].shape));
   Tensor x = d.input("data", in[0].dtype, in[0].shape);
   if (in.size() > 1) {
     Tensor newshape = d.input("newshape", in[1].dtype, in[1].shape);
@@ -176,7 +217,9 @@ void reshape(OperatorTable& table) {
       .name = "reshape",
       .summary = "the same elements in row-major order under another shape",
       .attributes = {{"newshape", &ReshapeAttrs::newshape,
-                      "sizes; 0 is the data's size of the same axis, -1 the remaining number of elements", true},
+                      "sizes; 0 is the data's size of the same axis, -1 the remaining number of elements, -2 the "
+                      "data's remaining axes, -3 the product of its next two, -4 splits the next into two sizes",
+                      true},
                      {"allowzero", &ReshapeAttrs::allowzero, "0 is a size of zero"}},
       .arguments = {"data"},
       .values = {"newshape"},

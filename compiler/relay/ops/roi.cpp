@@ -21,6 +21,7 @@ struct RoiAlignAttrs {
 struct RoiPoolAttrs {
   std::vector<int64_t> pooled_size;
   double spatial_scale = 1;
+  std::string layout = "NCHW";
 };
 
 Failure check_image(const Operand& data, const std::vector<int64_t>& pooled_size) {
@@ -221,7 +222,9 @@ Value align_boxes(const BoxAlignAttrs& a, Composition& c) {
 
 TypeResult type_of_roi_pool(const RoiPoolAttrs& a, const Operands& in) {
   if (auto e = check_image(in[0], a.pooled_size)) return *e;
-  if (auto e = first_of({check_same_type(in[0], "data", in[1], "rois"), check_rank(in[1], "rois", 2)})) return *e;
+  if (auto e = first_of({check_layout("layout", a.layout, "NCHW"), check_same_type(in[0], "data", in[1], "rois"),
+                         check_rank(in[1], "rois", 2)}))
+    return *e;
   if (auto e = check_equal(in[1].shape[1], "the numbers of a box", 5, "its image and its corners' coordinates"))
     return *e;
   return tensor_result({in[1].shape[0], in[0].shape[1], a.pooled_size[0], a.pooled_size[1]}, in[0].dtype);
@@ -295,7 +298,8 @@ void roi(OperatorTable& table) {
       .summary = "the maximum of the pixels in the bins of boxes (image, x0, y0, x1, y1); 0 for bins without pixels",
       .attributes = {{"pooled_size", &RoiPoolAttrs::pooled_size, "bins along y and x", true},
                      {"spatial_scale", &RoiPoolAttrs::spatial_scale,
-                      "pixels of the data per unit of a box's coordinates"}},
+                      "pixels of the data per unit of a box's coordinates"},
+                     {"layout", &RoiPoolAttrs::layout, "order of the data's axes"}},
       .arguments = {"data", "rois"},
       .type = type_of_roi_pool,
       .compute = define_roi_pool,

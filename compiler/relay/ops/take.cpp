@@ -1,4 +1,6 @@
 // take: elements of one axis, selected by a tensor of indices.
+#include <algorithm>
+
 #include "relay/op_support/indices.h"
 #include "relay/op_support/type_checks.h"
 
@@ -12,6 +14,13 @@ struct TakeAttrs {
   std::string mode = "clip";
 };
 
+// The number of leading axes that data and indices share; negative values of the attribute count from the indices'
+// rank.
+int shared_axes(const TakeAttrs& a, const Operands& in) {
+  const auto rank = static_cast<int64_t>(in[1].shape.size());
+  return static_cast<int>(std::clamp<int64_t>(a.batch_dims < 0 ? a.batch_dims + rank : a.batch_dims, -1, rank + 1));
+}
+
 TypeResult type_of_take(const TakeAttrs& a, const Operands& in) {
   const Shape& data = in[0].shape;
   int rank = static_cast<int>(data.size());
@@ -20,18 +29,25 @@ TypeResult type_of_take(const TakeAttrs& a, const Operands& in) {
   if (a.mode != "clip" && a.mode != "wrap" && a.mode != "fast" && a.mode != "strict")
     return attribute_error(
         fmt::format("mode must be \"clip\", \"wrap\", \"fast\" or \"strict\", found \"{}\"", a.mode));
-  if (a.batch_dims != 0)
-    return TypeError{DiagnosticId::unsupported_attribute, fmt::format("batch_dims must be 0, found {}", a.batch_dims),
-                     ""};
   if (a.axis)
     if (auto e = check_axis("axis", *a.axis, rank)) return *e;
   int axis = a.axis ? wrap_axis(*a.axis, rank) : 0;
+  const int shared = shared_axes(a, in);
+  if (shared < 0 || shared > axis || shared > static_cast<int>(in[1].shape.size()))
+    return attribute_error(
+        fmt::format("batch_dims is {}: the data's axes before axis {} and those of the indices can be "
+                    "shared",
+                    a.batch_dims, axis));
+  for (int k = 0; k < shared; ++k)
+    if (auto e =
+            check_equal(in[1].shape[k], fmt::format("the size of the indices along axis {}", k), data[k], "the data's"))
+      return *e;
   Dim elements = a.axis ? data[axis] : product(data);
   if (elements == Dim(0) && provably_lt(0, product(in[1].shape)))
     return shape_error("there is no element to take", fmt::format("the data has shape {}", str(data)));
   Shape shape;
   if (a.axis) shape.assign(data.begin(), data.begin() + axis);
-  shape.insert(shape.end(), in[1].shape.begin(), in[1].shape.end());
+  shape.insert(shape.end(), in[1].shape.begin() + shared, in[1].shape.end());
   if (a.axis) shape.insert(shape.end(), data.begin() + axis + 1, data.end());
   return tensor_result(shape, in[0].dtype);
 }
@@ -48,8 +64,11 @@ TensorFunction define_take(const TakeAttrs& a, const Operands& in) {
   Tensor x = d.input("data", in[0].dtype, in[0].shape), indices = d.input("indices", in[1].dtype, in[1].shape);
   int axis = a.axis ? wrap_axis(*a.axis, x.rank()) : 0;
   Expr extent = a.axis ? Expr(x.extent(axis)) : Expr(product(x.shape()));
+  const int shared = shared_axes(a, in), own = indices.rank() - shared;
   auto selected = [&](Index i) {
-    return cast(dtype::i64, indices(std::vector<Expr>(i.begin() + axis, i.begin() + axis + indices.rank())));
+    std::vector<Expr> at(i.begin(), i.begin() + shared);
+    at.insert(at.end(), i.begin() + axis, i.begin() + axis + own);
+    return cast(dtype::i64, indices(at));
   };
   const Shape result = shape_in(type_of_take(a, in));
   if (a.mode == "strict")
@@ -62,7 +81,7 @@ TensorFunction define_take(const TakeAttrs& a, const Operands& in) {
     if (!a.axis) return stored(x, unflatten_index(x.shape(), at));
     std::vector<Expr> index(i.begin(), i.begin() + axis);
     index.push_back(at);
-    index.insert(index.end(), i.begin() + axis + indices.rank(), i.end());
+    index.insert(index.end(), i.begin() + axis + own, i.end());
     return stored(x, index);
   });
   return d.finish();
@@ -76,7 +95,7 @@ void take(OperatorTable& table) {
       .summary = "elements of one axis, selected by indices",
       .attributes =
           {{"axis", &TakeAttrs::axis, "the axis to select from; the flattened data if None"},
-           {"batch_dims", &TakeAttrs::batch_dims, "leading axes that data and indices share; must be 0"},
+           {"batch_dims", &TakeAttrs::batch_dims, "the number of leading axes that data and indices share"},
            {"mode", &TakeAttrs::mode,
             "\"clip\" and \"fast\": to the nearest valid index; \"wrap\": modulo the size; \"strict\": negative ones "
             "count from the end, others outside stop with index_out_of_range"}},

@@ -1,4 +1,5 @@
-// unique: the distinct slices along an axis.
+// unique_slices: the distinct slices along an axis. unique: the distinct elements of a vector, as TVM has it.
+#include "relay/op_support/composition.h"
 #include "relay/op_support/sorting.h"
 #include "relay/op_support/type_checks.h"
 
@@ -6,12 +7,15 @@ namespace dlcc::relay::ops {
 
 namespace {
 
-struct UniqueAttrs {
+struct SlicesAttrs {
   int64_t axis = 0;
-  bool is_sorted = true;
+  bool sorted = true;
+};
+struct UniqueAttrs {
+  bool sorted = true, return_counts = false;
 };
 
-TypeResult type_of_unique(const UniqueAttrs& a, const Operands& in) {
+TypeResult type_of_slices(const SlicesAttrs& a, const Operands& in) {
   const int rank = static_cast<int>(in[0].shape.size());
   if (auto e = first_of({check_type(in[0], "data", types::ordinary), check_axis("axis", a.axis, rank)})) return *e;
   const Dim& n = in[0].shape[static_cast<size_t>(wrap_axis(a.axis, rank))];
@@ -75,8 +79,8 @@ class Groups {
   Tensor order_, scratch_;
 };
 
-TensorFunction define_unique(const UniqueAttrs& a, const Operands& in) {
-  Definition d("unique");
+TensorFunction define_slices(const SlicesAttrs& a, const Operands& in) {
+  Definition d("unique_slices");
   Tensor x = d.input("data", in[0].dtype, in[0].shape);
   const int axis = wrap_axis(a.axis, x.rank());
   const Dim& n = x.extent(axis);
@@ -103,7 +107,7 @@ TensorFunction define_unique(const UniqueAttrs& a, const Operands& in) {
   s.loop("p", Expr(n), [&](const Expr& p) {
     const Expr g = s.let("g", group(p));
     s.if_then(equal(begin(g), p), [&] {
-      const Expr own = s.let("own", a.is_sorted ? g : scalar(next));
+      const Expr own = s.let("own", a.sorted ? g : scalar(next));
       s.store(number, {g}, own);
       s.store(first, {own}, p);
       s.store(counts, {own}, Expr(0));
@@ -120,21 +124,43 @@ TensorFunction define_unique(const UniqueAttrs& a, const Operands& in) {
   return d.finish();
 }
 
+// In TVM, too, elements of the results from the count on are unspecified.
+std::vector<Value> unique_elements(const UniqueAttrs& a, Composition& c) {
+  const Value x = c.operand(0);
+  c.require(check_rank(x.type, "data", 1));
+  const std::vector<Value> slices = c.call_all("unique_slices", {x}, {{"sorted", a.sorted}});
+  auto as_int32 = [&](size_t k) { return c.cast(slices[k], dtype::i32); };
+  const Value first = slices[0];
+  std::vector<Value> results = {c.call("take", {x, first}, {{"mode", "clip"}}), as_int32(0), as_int32(1), as_int32(3)};
+  if (a.return_counts) results.push_back(as_int32(2));
+  return results;
+}
+
 }  // namespace
 
 void unique(OperatorTable& table) {
-  table.add<UniqueAttrs>({
-      .name = "unique",
+  table.add<SlicesAttrs>({
+      .name = "unique_slices",
       .summary =
           "the distinct slices along an axis: the positions of their first occurrences, the number of each slice "
           "among them, how often each occurs, and their count, from which on elements are unspecified",
-      .attributes = {{"axis", &UniqueAttrs::axis, "the axis of the slices"},
-                     {"is_sorted", &UniqueAttrs::is_sorted,
+      .attributes = {{"axis", &SlicesAttrs::axis, "the axis of the slices"},
+                     {"sorted", &SlicesAttrs::sorted,
                       "in ascending order of the slices; else in the order of first occurrences"}},
       .arguments = {"data"},
-      .type = type_of_unique,
-      .compute = define_unique,
+      .type = type_of_slices,
+      .compute = define_slices,
   });
+  using U = UniqueAttrs;
+  table.add(composed<U>(
+      {.name = "unique",
+       .summary = "the distinct elements of a vector, the positions of their first occurrences, the number of each "
+                  "element among them, and their count, from which on elements are unspecified",
+       .attributes = {{"sorted", &U::sorted, "in ascending order; else in the order of first occurrences"},
+                      {"return_counts", &U::return_counts, "one more result: how often each occurs"}},
+       .arguments = {"data"},
+       .sample_shapes = {{4}}},
+      unique_elements));
 }
 
 }  // namespace dlcc::relay::ops

@@ -71,10 +71,10 @@ Values convert_top_k(Node& n) {
 
 Values convert_unique(Node& n) {
   const auto [x, axis] = along_axis(n);
-  const bool is_sorted = n.flag("sorted", true);
+  const bool sorted = n.flag("sorted", true);
   if (n.failed()) return {};
   if (x.type.shape[static_cast<size_t>(axis)] == Dim(0)) return {x, integers({}), integers({}), integers({})};
-  Values found = n.call_fields("unique", {x}, {{"axis", axis}, {"is_sorted", is_sorted}}, 4);
+  Values found = n.call_fields("unique_slices", {x}, {{"axis", axis}, {"sorted", sorted}}, 4);
   if (n.failed()) return {};
   const Value &inverse = found[1], &count = found[3];
   const Value first = n.call("prefix", {found[0], count});

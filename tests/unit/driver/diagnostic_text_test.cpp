@@ -16,11 +16,11 @@ std::string text_of(const Diagnostics& diagnostics, bool colour = false) {
   return diagnostic_text(diagnostics.list(), colour);
 }
 
-// The text of one error at a column of a source line.
-std::string snippet(const std::string& line, int column) {
+// The text of one error at columns of a source line.
+std::string snippet(const std::string& line, int column, int end = 0) {
   Diagnostics diagnostics;
   diagnostics.keep_text("f", "\n" + line + "\nlast");
-  diagnostics.error(DiagnosticId::syntax_error, {"f", 2, column, ""}, "m");
+  diagnostics.error(DiagnosticId::syntax_error, {"f", 2, column, "", end}, "m");
   std::string text = text_of(diagnostics), head = fmt::format("f:2:{}: error[syntax-error]: m\n", column);
   REQUIRE(text.starts_with(head));
   return text.substr(head.size());
@@ -91,6 +91,24 @@ TEST_CASE("an error shows the source line and a caret under the column") {
   CHECK(snippet("\033[31mred", 6) ==
         "    2 | ?[31mred\n"
         "      |      ^\n");
+}
+
+TEST_CASE("a range of columns is underlined up to the end of the line") {
+  CHECK(snippet("  let %x = 1;", 7, 9) ==
+        "    2 |   let %x = 1;\n"
+        "      |       ^~\n");
+  CHECK(snippet("f(a,", 1, TextRange::end_of_line) ==
+        "    2 | f(a,\n"
+        "      | ^~~~\n");
+  CHECK(snippet("\ta\tb", 2, 5) ==
+        "    2 |         a       b\n"
+        "      |         ^~~~~~~~~\n");
+  CHECK(snippet("\"Größe\" x", 1, 10) ==
+        "    2 | \"Größe\" x\n"
+        "      | ^~~~~~~\n");
+  CHECK(snippet("abc", 4, 4) ==
+        "    2 | abc\n"
+        "      |    ^\n");
 }
 
 TEST_CASE("a long source line is cut around the column") {

@@ -43,3 +43,24 @@ TEST_CASE("tile with the repetitions as operand requires the declared sizes") {
   check_values(good.results[0], {4, 3}, {0, 1, 2, 3, 4, 5, 0, 1, 2, 3, 4, 5});
   CHECK(tensor::evaluate(f, std::vector{x, ints({1, 2})}).status == Status::shape_mismatch);
 }
+
+TEST_CASE("unique gives the elements, their first positions, their numbers and their count, as TVM does") {
+  const Constant x = ints({5, 3, 5, 9});
+  // Elements from the count on are unspecified.
+  const auto check_first = [](const Constant& c, DType type, const Values& expected) {
+    CHECK(c.dtype() == type);
+    for (size_t k = 0; k < expected.size(); ++k) CHECK(c.integer_at(static_cast<int64_t>(k)) == expected[k]);
+  };
+  const auto results = [&](const Attrs& attrs) { return apply_all("unique", attrs, {x}); };
+  const std::vector<Constant> sorted = results({{"return_counts", true}});
+  REQUIRE(sorted.size() == 5);
+  check_first(sorted[0], dtype::i64, {3, 5, 9});
+  check_first(sorted[1], dtype::i32, {1, 0, 3});
+  check_first(sorted[2], dtype::i32, {1, 0, 1, 2});
+  check_first(sorted[3], dtype::i32, {3});
+  check_first(sorted[4], dtype::i32, {1, 2, 1});
+  const std::vector<Constant> found = results({{"sorted", false}});
+  REQUIRE(found.size() == 4);
+  check_first(found[0], dtype::i64, {5, 3, 9});
+  check_first(found[2], dtype::i32, {0, 1, 0, 2});
+}

@@ -429,22 +429,22 @@ TEST_CASE("operators on quantized tensors") {
   check_values(apply("qnn.requantize", {}, columns), {1, 2}, {4, 10});
 
   const Constant x = bytes({1, 2}, {3, 5}), w = bytes({2, 2}, {1, 2, 3, 4});
-  check_values(apply("qnn.dense", {}, {x, w, half, zero(1), half, zero(0)}), {1, 2}, {10, 22});
-  check_values(apply("qnn.dense", {}, {x, w, half, zero(1), half, tensor_of(dtype::i32, {2}, {1, 3})}), {1, 2}, {4, 4});
+  check_values(apply("qnn.dense", {}, {x, w, zero(1), zero(0), half, half}), {1, 2}, {10, 22});
+  check_values(apply("qnn.dense", {}, {x, w, zero(1), tensor_of(dtype::i32, {2}, {1, 3}), half, half}), {1, 2}, {4, 4});
   check_values(apply("qnn.batch_matmul", {{"transpose_b", true}},
-                     {bytes({1, 1, 2}, {3, 5}), bytes({1, 2, 2}, {1, 2, 3, 4}), half, zero(1), half, zero(0)}),
+                     {bytes({1, 1, 2}, {3, 5}), bytes({1, 2, 2}, {1, 2, 3, 4}), zero(1), zero(0), half, half}),
                {1, 1, 2}, {10, 22});
   // The padding has the value 0, so that only (3 - 1) counts.
   const Constant image = bytes({1, 1, 1, 1}, {3}), kernel = bytes({1, 1, 3, 3}, counting(9));
-  check_values(apply("qnn.conv2d", {{"padding", list({1, 1})}}, {image, kernel, half, zero(1), half, zero(0)}),
+  check_values(apply("qnn.conv2d", {{"padding", list({1, 1})}}, {image, kernel, zero(1), zero(0), half, half}),
                {1, 1, 1, 1}, {8});
   const Constant zeros = tensor_of(dtype::i32, {2}, {1, 2});  // of the channels of the result, the last axis
   check_values(apply("qnn.conv2d", {{"kernel_layout", "HWIO"}},
-                     {image, bytes({1, 1, 1, 2}, {5, 7}), half, zero(1), half, zeros}),
+                     {image, bytes({1, 1, 1, 2}, {5, 7}), zero(1), zeros, half, half}),
                {1, 2, 1, 1}, {8, 10});
-  check_values(apply("qnn.conv2d_transpose", {}, {image, bytes({1, 1, 1, 2}, {1, 2}), half, zero(1), half, zero(0)}),
+  check_values(apply("qnn.conv2d_transpose", {}, {image, bytes({1, 1, 1, 2}, {1, 2}), zero(1), zero(0), half, half}),
                {1, 1, 1, 2}, {2, 4});
-  CHECK(error_of("qnn.dense", {{"out_dtype", "int8"}}, types_of({x, w, half, zero(1), half, zero(0)})) ==
+  CHECK(error_of("qnn.dense", {{"out_dtype", "int8"}}, types_of({x, w, zero(1), zero(0), half, half})) ==
         "bad-attribute: out_dtype must be \"int32\", found \"int8\"");
 
   // lhs is 1.5 and 2.5, rhs 0.5 and 1.

@@ -32,6 +32,27 @@ TEST_CASE("reshape keeps the order of elements") {
   check_values(apply("nn.batch_flatten", {}, {x}), {2, 12}, counting(24));
 }
 
+TEST_CASE("reshape with TVM's codes for axes of the data") {
+  const Constant x = floats({2, 3, 4}, counting(24));
+  auto shape_of_result = [&](std::vector<int64_t> newshape, std::vector<int64_t> expected) {
+    check_values(apply("reshape", {{"newshape", list(std::move(newshape))}}, {x}), std::move(expected), counting(24));
+  };
+  shape_of_result({-2}, {2, 3, 4});
+  shape_of_result({2, -2}, {2, 3, 4});
+  shape_of_result({-2, 1, 1}, {2, 3, 4, 1, 1});
+  shape_of_result({-3, 4}, {6, 4});
+  shape_of_result({0, -3}, {2, 12});
+  shape_of_result({-4, 1, 2, -2}, {1, 2, 3, 4});
+  shape_of_result({2, -4, -1, 3, -2}, {2, 1, 3, 4});
+  shape_of_result({-3, -1}, {6, 4});
+  CHECK(error_of("reshape", {{"newshape", list({0, 0, -3})}}, types_of({x})) ==
+        "bad-attribute: newshape[2] is -3, but the data has only 3 dimensions");
+  CHECK(error_of("reshape", {{"newshape", list({-2, -4, 2})}}, types_of({x})) ==
+        "bad-attribute: newshape[1] is -4, but the data has only 3 dimensions");
+  CHECK(error_of("reshape", {{"newshape", list({-4, 2})}}, types_of({x})) ==
+        "bad-attribute: newshape[0] is -4, behind which two sizes must be");
+}
+
 TEST_CASE("reshape keeps the index of unchanged dimensions without division") {
   CHECK(read_index("reshape", {{"newshape", list({2, 12, 5})}}, {f32({2, 3, 4, 5})}) ==
         "i0, floordiv(i1, 4), floormod(i1, 4), i2");
@@ -201,6 +222,19 @@ TEST_CASE("take gathers along an axis with each out-of-range mode") {
   const Dim count = Dim::symbol({"k", 0});
   CHECK(error_of("take", {{"axis", 0}}, {f32({0}), i64({count})}) == "");
   CHECK(error_of("gather", {{"axis", 0}}, {f32({0}), i64({count})}) == "");
+}
+
+TEST_CASE("take along an axis behind those that data and indices share") {
+  const Constant x = floats({2, 3}, {0, 1, 2, 3, 4, 5});
+  check_values(apply("take", {{"axis", 1}, {"batch_dims", 1}}, {x, ints({2, 2}, {2, 0, 1, 1})}), {2, 2}, {2, 0, 4, 4});
+  check_values(apply("take", {{"axis", 1}, {"batch_dims", 1}}, {x, ints({2}, {2, 0})}), {2}, {2, 3});
+  check_values(apply("take", {{"axis", 2}, {"batch_dims", -1}, {"mode", "wrap"}},
+                     {floats({2, 1, 3}, {0, 1, 2, 3, 4, 5}), ints({2, 2}, {5, -3, 1, 2})}),
+               {2, 1, 2}, {2, 0, 4, 5});
+  CHECK(error_of("take", {{"axis", 1}, {"batch_dims", 2}}, {f32({2, 3}), i64({2, 3})}) ==
+        "bad-attribute: batch_dims is 2: the data's axes before axis 1 and those of the indices can be shared");
+  CHECK(error_of("take", {{"axis", 1}, {"batch_dims", 1}}, {f32({2, 3}), i64({4})}) ==
+        "shape-mismatch: the size of the indices along axis 0 must equal the data's, found 4 and 2");
 }
 
 TEST_CASE("dynamic_update_slice replaces one slice; an index out of range is a status") {
