@@ -278,16 +278,15 @@ std::string Parser::remedy_for_global(const std::string& name, const std::vector
   return is_short ? fmt::format("defined here: {}", fmt::join(known, ", ")) : "";
 }
 
-static void replace_globals(Block& block, const std::map<std::string, Atom>& by) {
-  auto replace = [&](Atom& a) {
-    if (const GlobalRef* global = std::get_if<GlobalRef>(&a))
-      if (const auto found = by.find(global->name); found != by.end()) a = found->second;
+static void for_each_global(Block& block, const std::function<void(Atom&, const GlobalRef&)>& visit) {
+  auto visit_global = [&](Atom& a) {
+    if (const GlobalRef* global = std::get_if<GlobalRef>(&a)) visit(a, GlobalRef(*global));
   };
   for (Binding& b : block.bindings) {
-    for_each_atom(b.op, replace);
-    for_each_block(b.op, [&](Block& inner) { replace_globals(inner, by); });
+    for_each_atom(b.op, visit_global);
+    for_each_block(b.op, [&](Block& inner) { for_each_global(inner, visit); });
   }
-  replace(block.result);
+  visit_global(block.result);
 }
 
 void Parser::check_globals() {
@@ -295,20 +294,25 @@ void Parser::check_globals() {
   std::vector<std::string> functions, tensor_functions;
   for (const auto& [name, f] : module_.functions) functions.push_back("@" + name);
   for (const auto& [name, f] : module_.tensor_functions) tensor_functions.push_back("@" + name);
-  std::map<std::string, Atom> unknown_functions;
+  bool has_unknowns = false;
   for (const auto& [name, where] : globals_used_) {
     if (module_.functions.contains(name)) continue;
-    if (module_.external_functions.contains(name))
+    if (module_.external_functions.contains(name)) {
       report(DiagnosticId::unsupported_construct, where,
              fmt::format("@{} is a function without body, which cannot be called", name),
              "define it: def @" + name + "(%x: ...) { ... }");
-    else
-      unknown_functions[name] =
-          unknown(DiagnosticId::undefined_value, where, fmt::format("there is no function @{}", name),
-                  remedy_for_global(name, functions));
+      continue;
+    }
+    has_unknowns = true;
+    if (may_report())
+      diagnostics_.error(DiagnosticId::undefined_value, where, fmt::format("there is no function @{}", name), {},
+                         remedy_for_global(name, functions));
   }
-  if (!unknown_functions.empty())
-    for (auto& [name, f] : module_.functions) replace_globals(f.body, unknown_functions);
+  if (has_unknowns)
+    for (auto& [name, f] : module_.functions)
+      for_each_global(f.body, [&](Atom& use, const GlobalRef& global) {
+        if (!module_.functions.contains(global.name)) use = unknowns_.emplace_back(module_.fresh("unknown"));
+      });
   for (const auto& [name, where] : tensor_functions_used_)
     if (!module_.tensor_functions.contains(name))
       report(DiagnosticId::undefined_value, where, fmt::format("there is no tensor function @{}", name),
