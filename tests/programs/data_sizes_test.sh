@@ -27,6 +27,15 @@ grep -q 'decides sizes' net.h || fail "the header does not mark the inputs on wh
 expect_status 0 inspect "$source/tests/programs/input_sizes.rly" --json
 [ "$(grep -c '"decides_sizes": true' out.txt)" = 2 ] || fail "inspect: $(cat out.txt)"
 
+# A computed size is described by elements and by sizes as the caller gives them, also where these have a multiple.
+cat >split.rly <<'END'
+def @main(%x: Tensor[(batch, seq, 4), float32], %sizes: Tensor[(2), int64]) {
+  reshape(%x, concatenate((%sizes, full(4i64, shape=[1]))))
+}
+END
+expect_status 0 inspect split.rly --dim seq=8..512:8
+grep -q 'size(sizes\[0\], batch, seq, sizes\[1\])' out.txt || fail "inspect: $(cat out.txt)"
+
 # A size computed from many elements has no bound.
 cat >unknown.rly <<'END'
 def @main(%x: Tensor[(1000), float32]) -> Tensor[(?), float32] {
