@@ -199,6 +199,7 @@ struct Module {
   std::map<std::string, DataTypeDef> data_types;
   std::map<std::string, tensor::TensorFunction> tensor_functions;
   std::map<std::string, MetaReference> external_functions;  // def @f = meta[ExternFunc][0]: kept, never called
+  std::map<std::string, std::string> prim_functions;        // the text of @f = primfn(...) {...}: kept, never called
   MetadataObjects metadata;
 
   // The interface of @main as the user sees it: names of inputs and outputs in order. For several outputs main returns

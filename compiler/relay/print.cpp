@@ -60,6 +60,10 @@ class Printer {
       out_ += fmt::format("{}def @{} = {}\n", gap, name, relay::str(reference));
       gap = "\n";
     }
+    for (const auto& [name, text] : module_->prim_functions) {
+      out_ += gap + text + "\n";
+      gap = "\n";
+    }
     for (const auto& [name, f] : module_->functions) {
       names_.clear();
       taken_.clear();

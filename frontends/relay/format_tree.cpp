@@ -15,8 +15,9 @@ class Pieces {
     while (lexer_.peek().kind != TokenKind::end) {
       const Token t = lexer_.peek();
       comments_up_to(t.offset);
-      if (t.word("tensor") && depth_ == 0) {
-        const std::string_view definition = lexer_.take_braced(t);
+      const bool is_prim_function = depth_ == 0 && lexer_.at_prim_function();
+      if (is_prim_function || (t.word("tensor") && depth_ == 0)) {
+        const std::string_view definition = is_prim_function ? lexer_.take_prim_function() : lexer_.take_braced(t);
         push({FormatItem::Kind::token, definition, "", TokenKind::identifier}, t.offset + definition.size());
         continue;
       }
@@ -117,13 +118,17 @@ class TreeBuilder {
     const FormatItem& last = part.items.back();
     const bool is_header = last.is_group("#[");
     if (item.is_comment())
-      return item.lines_before > 0 && (is_header || last.is_group("{") || last.text.starts_with("tensor "));
+      return item.lines_before > 0 && (is_header || last.is_group("{") || is_kept_as_written(last));
     return is_header || (is_definition(item) && !last.is("extern"));
   }
   static bool is_definition(const FormatItem& item) {
     const std::string_view text = item.text;
     return item.kind == FormatItem::Kind::token && item.token == TokenKind::identifier &&
-           (text == "def" || text == "type" || text == "extern" || text.starts_with("tensor "));
+           (text == "def" || text == "type" || text == "extern" || is_kept_as_written(item));
+  }
+  // A tensor function, or one of TVM's tensor IR.
+  static bool is_kept_as_written(const FormatItem& item) {
+    return item.token == TokenKind::identifier && (item.text.starts_with("tensor ") || item.text.starts_with("@"));
   }
 
   std::vector<FormatItem> pieces_;

@@ -318,4 +318,22 @@ std::string_view Lexer::take_braced(const Token& from) {
   return text_.substr(from.offset, end + 1 - from.offset);
 }
 
+// Whether `word`, and nothing but spaces, is between the token and the rest of the text.
+static bool follows(std::string_view text, const Token& t, std::string_view word) {
+  const size_t at = text.find_first_not_of(" \t\r\n", t.end);
+  return at != std::string_view::npos && text.substr(at).starts_with(word);
+}
+
+bool Lexer::at_prim_function() {
+  const Token t = peek();
+  return t.kind == TokenKind::global && (follows(text_, t, "= primfn(") || follows(text_, t, "=primfn("));
+}
+
+std::string_view Lexer::take_prim_function() {
+  const size_t begin = peek().offset;
+  do take_braced(peek());
+  while (!failed_ && (peek().is("{") || (peek().kind == TokenKind::identifier && follows(text_, peek(), "="))));
+  return failed_ ? "" : text_.substr(begin, text_.substr(0, peek().offset).find_last_of('}') + 1 - begin);
+}
+
 }  // namespace dlcc::frontends::relay_text

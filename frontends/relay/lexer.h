@@ -79,6 +79,10 @@ class Lexer {
 
   // Consumes and returns the text from token `from`, the next one, to the brace that matches the first `{` after it.
   std::string_view take_braced(const Token& from);
+  // Whether the next token is the name of a function of TVM's tensor IR, @f = primfn(...) ... { ... }, and its text,
+  // which has several groups in braces.
+  bool at_prim_function();
+  std::string_view take_prim_function();
 
  private:
   static int end_column(const Token& t) { return t.column + static_cast<int>(t.end - t.offset); }

@@ -39,7 +39,8 @@ std::optional<Module> Parser::run() {
   if (at_end() && metadata_text_.empty()) lexer_.error(location(), "the text is empty");
   header();
   auto at_definition = [&] {
-    return at_end() || peek().word("def") || peek().word("type") || peek().word("extern") || peek().word("tensor");
+    return at_end() || peek().word("def") || peek().word("type") || peek().word("extern") || peek().word("tensor") ||
+           lexer_.at_prim_function();
   };
   if (at_definition())
     definitions();
@@ -132,6 +133,7 @@ void Parser::definition() {
     return type_definition(true);
   }
   if (peek().word("tensor")) return tensor_definition();
+  if (lexer_.at_prim_function()) return prim_function();
   unexpected("a definition: 'def', 'type' or 'tensor'");
 }
 
@@ -141,9 +143,24 @@ void Parser::function_definition() {
   Function f = function_rest();
   f.location = lexer_.location(name);
   if (lexer_.failed()) return;
-  if (module_.external_functions.contains(std::string(name.text)) ||
-      !module_.functions.emplace(name.text, std::move(f)).second)
-    report(DiagnosticId::duplicate_definition, lexer_.location(name), fmt::format("@{} is defined twice", name.text));
+  if (is_defined_once(name)) module_.functions.emplace(name.text, std::move(f));
+}
+
+// Whether no function has this name, or reports it.
+bool Parser::is_defined_once(const Token& name) {
+  const std::string key(name.text);
+  if (!module_.functions.contains(key) && !module_.external_functions.contains(key) &&
+      !module_.prim_functions.contains(key))
+    return true;
+  report(DiagnosticId::duplicate_definition, lexer_.location(name), fmt::format("@{} is defined twice", name.text));
+  return false;
+}
+
+// A function of TVM's tensor IR, which TVM prints and does not read.
+void Parser::prim_function() {
+  const Token name = peek();
+  const std::string_view text = lexer_.take_prim_function();
+  if (!lexer_.failed() && is_defined_once(name)) module_.prim_functions.emplace(name.text, text);
 }
 
 // def @f = meta[ExternFunc][0], as TVM prints a function that another compiler has compiled.
@@ -152,9 +169,7 @@ void Parser::external_function(const Token& name) {
   const MetaReference reference = meta_reference();
   if (lexer_.failed()) return;
   accept(";");
-  if (module_.functions.contains(std::string(name.text)) ||
-      !module_.external_functions.emplace(name.text, reference).second)
-    report(DiagnosticId::duplicate_definition, lexer_.location(name), fmt::format("@{} is defined twice", name.text));
+  if (is_defined_once(name)) module_.external_functions.emplace(name.text, reference);
 }
 
 // The constructors may refer to the type.
@@ -297,9 +312,9 @@ void Parser::check_globals() {
   bool has_unknowns = false;
   for (const auto& [name, where] : globals_used_) {
     if (module_.functions.contains(name)) continue;
-    if (module_.external_functions.contains(name)) {
+    if (module_.external_functions.contains(name) || module_.prim_functions.contains(name)) {
       report(DiagnosticId::unsupported_construct, where,
-             fmt::format("@{} is a function without body, which cannot be called", name),
+             fmt::format("@{} is a function without a body in Relay, which cannot be called", name),
              "define it: def @" + name + "(%x: ...) { ... }");
       continue;
     }

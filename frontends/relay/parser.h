@@ -59,6 +59,8 @@ class Parser {
   void definition();
   void function_definition();
   void external_function(const Token& name);
+  void prim_function();
+  bool is_defined_once(const Token& name);
   void type_definition(bool is_extern);
   void tensor_definition();
   bool tensor_functions();
