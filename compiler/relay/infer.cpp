@@ -259,8 +259,23 @@ void Inference::apply_annotation(Binding& binding, Type found, Type annotation, 
     std::visit([&](auto& op) { checked->type = infer(binding, op); }, binding.op);
     return;
   }
+  if (has_annotated_sizes(binding, found, annotation)) return;
   mismatch(binding.location, fmt::format("%{}", binding.var->name), annotation, found,
            "the annotation and the value disagree");
+}
+
+// Whether the operation gives a function that has the annotated type at certain sizes. The variable is that function.
+bool Inference::has_annotated_sizes(Binding& binding, const Type& found, const Type& annotation) {
+  const Type to = unifier_.shallow(annotation);
+  if (!as<FunctionType>(unifier_.shallow(found)) || !as<FunctionType>(to)) return false;
+  const Alias* other = std::get_if<Alias>(&binding.op);
+  Atom value = other ? other->value : Atom(module_.fresh(binding.var->name, found));
+  if (!other) out_->push_back({std::get<Var>(value), std::move(binding.op), binding.location});
+  binding.op = Alias{value};
+  if (!coerce(value, found, to, binding.location)) return false;
+  binding.op = Alias{value};
+  binding.var->type = to;
+  return true;
 }
 
 // ---- the end --------------------------------------------------------------------------------------------------------

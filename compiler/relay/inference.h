@@ -55,6 +55,7 @@ class Inference {
   Type name_new_symbols(const Type& found, const Type& annotation, int first_symbol,
                         std::map<std::string, Dim>& names) const;
   void apply_annotation(Binding&, Type found, Type annotation, int first_symbol);
+  bool has_annotated_sizes(Binding&, const Type& found, const Type& annotation);
 
   Type infer(Binding&, Call&);
   Type infer(Binding&, CallTensor&);

@@ -210,6 +210,22 @@ def @main() { let %f = fn (%x: int32) -> int32 { %x * 3 }; (%f(1), @twice(%f, 2)
                "(3, 18)");
 }
 
+TEST_CASE("generic functions and constructors are arguments of generic functions") {
+  const std::string functions = R"(
+    type Pair[A, B] { P(A, B) }
+    def @flip[A, B, C](%f: fn (A, B) -> C) { fn (%b: B, %a: A) { %f(%a, %b) } }
+    def @app[A, B](%f: fn (A) -> B, %x: A) { %f(%x) }
+  )";
+  check_result(functions + "def @main() { (@app(@id, 1), @app(Some, 2), @app(@id, @id)(3)) }", "(1, Some(2), 3)");
+  check_result(functions + "def @main() { @flip(P)(True, 1) }", "P(1, True)");
+  check_result(functions + "def @main() { @flip(@flip(P))(2, 2f) }", "P(2, 2f)");
+  check_result(functions + R"(def @main() {
+    let %xs = Cons(1, Cons(2, Nil));
+    (@foldr(Cons, Nil, %xs), @compose(@hd, @rev)(%xs), @hd(@map(Some, %xs)), @hd(@map(@length, Cons(%xs, Nil))))
+  })",
+               "(Cons(1, Cons(2, Nil)), 2, Some(1), 2)");
+}
+
 TEST_CASE("functions of any size: sizes are checked where they are applied") {
   check_result(R"(
 type Both { MakeBoth(Tensor[(?), int32], Tensor[(?), int32]) }
