@@ -103,6 +103,43 @@ void Inference::check_size(const Type& type, const SourceLocation& location, con
   });
 }
 
+// A symbol of a declared result that is not known where the function is called stands for an unknown size.
+Type Inference::with_unknown_sizes(const Type& result, const std::set<std::string>& known) const {
+  return map_leaves(result, [&](const Type& leaf) {
+    const TensorType* t = as<TensorType>(leaf);
+    if (!t || is_static(t->shape)) return leaf;
+    std::map<std::string, Dim> unknown;
+    for (const Dim& d : t->shape)
+      for (const Symbol& s : d.symbols())
+        if (!known.contains(s.name) && !value_symbols_.contains(s.name)) unknown.emplace(s.name, unknown_dim());
+    Shape shape = t->shape;
+    for (Dim& d : shape)
+      if (!unknown.empty() && d.substitute(unknown) != d) d = unknown_dim();
+    return with_shape(*t, std::move(shape));
+  });
+}
+
+// Symbols of the result that its inference introduced, from number `first_symbol` on, get the numbers that the declared
+// result has, so that the types of a printed function are those of the text.
+void Inference::name_result_sizes(Function& function, const Type& declared, int first_symbol) {
+  std::vector<DimPair> pairs;
+  add_dim_pairs(unifier_.resolve(declared), unifier_.resolve(function.result_type), pairs);
+  std::map<std::string, Dim> names;
+  for (const DimPair& pair : pairs) {
+    const auto from = plain_symbol(pair.argument), to = plain_symbol(pair.param);
+    if (from && to && number_of({*from}) >= first_symbol && number_of({*to}) > 0 && !symbols_.contains(*to) &&
+        symbols_.insert(*to).second)
+      names.emplace(*from, pair.param);
+  }
+  if (names.empty()) return;
+  bool is_known = true;
+  for_each_type(function, [&](Type& type) { is_known = is_known && !is_incomplete(unifier_.resolve(type)); });
+  if (!is_known) return;  // relations that wait have the symbols, too
+  for_each_type(function, [&](Type& type) { type = unifier_.resolve(type); });
+  function.result_type = substitute(function.result_type, names);
+  substitute_sizes(function.body, names);
+}
+
 void Inference::infer_function(Function& function) {
   symbols_.clear();
   closure_symbols_.clear();
@@ -115,22 +152,11 @@ void Inference::infer_function(Function& function) {
     check_size(p->type, function.location, fmt::format("parameter '{}'", p->name));
     enter_symbols(p->type);
   }
+  const int first_symbol = next_symbol_;
   Type found = infer_block(function.body);
-  // A symbol of the declared result that occurs in no parameter stands for an unknown size.
   std::set<std::string> universal;
   for (const Var& p : function.params) for_each_symbol(p->type, [&](const Symbol& s) { universal.insert(s.name); });
-  Type expected = map_leaves(function.result_type, [&](const Type& leaf) {
-    const TensorType* t = as<TensorType>(leaf);
-    if (!t || is_static(t->shape)) return leaf;
-    std::map<std::string, Dim> unknown;
-    for (const Dim& d : t->shape)
-      for (const Symbol& s : d.symbols())
-        if (!universal.contains(s.name) && !value_symbols_.contains(s.name)) unknown.emplace(s.name, unknown_dim());
-    Shape shape = t->shape;
-    for (Dim& d : shape)
-      if (!unknown.empty() && d.substitute(unknown) != d) d = unknown_dim();
-    return with_shape(*t, std::move(shape));
-  });
+  const Type declared = function.result_type, expected = with_unknown_sizes(declared, universal);
   out_ = &function.body.bindings;
   if (!coerce(function.body.result, found, expected, function.location))
     mismatch(function.location, "the function's result", expected, found);
@@ -138,6 +164,7 @@ void Inference::infer_function(Function& function) {
     function.result_type = refine(expected, found);
   out_ = nullptr;
   retry_relations();
+  name_result_sizes(function, declared, first_symbol);
 }
 
 Type Inference::infer_block(Block& block) {

@@ -43,6 +43,8 @@ class Inference {
   void own_new_sizes(const Function&, int first_symbol);                         // of a local function
   void check_size(const Type&, const SourceLocation&, const std::string& what);  // whether it fits 63 bits
   Type refine(const Type& declared, const Type& found) const;
+  Type with_unknown_sizes(const Type& result, const std::set<std::string>& known) const;
+  void name_result_sizes(Function&, const Type& declared, int first_symbol);
   void finish(Function&);  // replaces filled holes; open ones are errors
   void finish(Block&, const Function&);
   void finish(Pattern&, const Function&);
