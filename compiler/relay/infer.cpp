@@ -32,11 +32,19 @@ bool Inference::run() {
   const bool is_complete = !module_.functions.contains("");
   if (is_complete && !diagnostics_.has_errors()) report_open_relations();
   if (!is_complete || diagnostics_.has_errors()) return false;
+  choose_open_type_arguments();
   replace_templates();
   merge_copies();
   type_variables_.clear();
   for (auto& [name, function] : module_.functions) finish(function);
   return !diagnostics_.has_errors();
+}
+
+// A type argument that nothing determines, such as the elements of the list in `@length(Nil)`, is (). No relation waits
+// for it, and values of a variable's type are only passed on, so that every type would do.
+void Inference::choose_open_type_arguments() {
+  for (const int id : open_arguments_)
+    if (const Type type = hole_type(id); unifier_.shallow(type) == type) unifier_.unify(type, tuple_type({}));
 }
 
 // New symbols are named "?1", "?2", ...; numbering begins after the names that the module has.

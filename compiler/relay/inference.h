@@ -36,6 +36,7 @@ class Inference {
  private:
   // ---- functions and blocks (infer.cpp)
   void declare_symbols_of_text();
+  void choose_open_type_arguments();
   void declare(Function&, bool local);  // puts holes into the signature, so that calls can be inferred
   void infer_function(Function&);
   void infer_body(Function&, const SourceLocation&);  // of a local function
@@ -118,6 +119,7 @@ class Inference {
   // helps.
   bool coerce(Atom&, const Type& found, const Type& expected, const SourceLocation&);
   bool coerce_generic(Atom&, const FunctionType& generic, const Type& expected, const SourceLocation&);
+  bool coerce_to_generic(Atom&, const Type& found, const FunctionType& expected, const SourceLocation&);
   bool coerce_sizes(Atom&, const FunctionType& found, const FunctionType& expected, const SourceLocation&);
   std::function<bool(const std::string&)> sizes_of_value(const Atom&) const;
   std::map<std::string, Dim> sizes_as_in(const FunctionType& found, const FunctionType& expected,
@@ -221,6 +223,7 @@ class Inference {
   std::set<int> functions_;           // variables that name functions that are not generic, global or local
   std::set<int> type_variables_;      // of the functions around the current operation
 
+  std::set<int> open_arguments_;  // the holes that were type arguments of generic functions and constructors
   std::map<std::string, Function> texts_;  // of global functions that may be templates, before inference
   std::map<const Function*, std::vector<std::pair<TypeVariable, Type>>> kinds_;  // holes of shapes and element types
   Scopes scopes_;
