@@ -87,6 +87,9 @@ bool Inference::coerce_generic(Atom& atom, const FunctionType& generic, const Ty
 // this type calls it.
 bool Inference::coerce_to_generic(Atom& atom, const Type& found, const FunctionType& expected,
                                   const SourceLocation& location) {
+  const Var* var = std::get_if<Var>(&atom);
+  if (const auto named = var ? globals_.find((*var)->id) : globals_.end(); named != globals_.end())
+    atom = named->second;
   const GlobalRef* global = std::get_if<GlobalRef>(&atom);
   const Type signature = global ? signatures_.at(global->name) : unifier_.shallow(found);
   const bool is_generic = !as<FunctionType>(signature)->type_params.empty();
