@@ -89,23 +89,42 @@ std::optional<Module> read_expression(const std::string& text, const Module& mod
   return module;
 }
 
+Type type_of_tensor(const Constant& c) { return tensor_type(c.shape(), c.dtype()); }
+
 bool is_file(const std::string& text) { return text.ends_with(".npy") || text.ends_with(".pb"); }
 
-bool check_type(const Constant& tensor, const std::string& file, const Var& param, Diagnostics& diagnostics) {
-  const TensorType* type = as<TensorType>(param->type);
-  ActualSizes sizes;
-  if (type && type->dtype == tensor.dtype() && sizes.match(*type, tensor.shape())) return true;
-  diagnostics.error(DiagnosticId::bad_data, {.file = file},
-                    fmt::format("%{} is {}, the file has {}", param->name, str(param->type),
-                                str(tensor_type(tensor.shape(), tensor.dtype()))));
+// The type, with the lower bounds of its sizes.
+std::string text_of(const Type& type) {
+  std::string text = str(type);
+  std::set<std::string> names;
+  for_each_symbol(type, [&](const Symbol& s) {
+    if (names.insert(s.name).second)
+      text += fmt::format("{} {} is at least {}", names.size() == 1 ? ", where" : " and", s.name, s.low);
+  });
+  return text;
+}
+
+// Whether a value of type `found` may be the parameter. Values whose sizes are not known here are checked when they
+// are.
+bool check_type(const Type& found, const SourceLocation& location, const Var& param, Diagnostics& diagnostics) {
+  const TensorType *expected = as<TensorType>(param->type), *tensor = as<TensorType>(found);
+  if (tensor && !is_static(tensor->shape)) return true;
+  std::vector<int64_t> shape;
+  for (const Dim& d : tensor ? tensor->shape : Shape()) shape.push_back(d.value());
+  if (expected && tensor && same_element_type(*expected, *tensor) && ActualSizes().match(*expected, shape)) return true;
+  diagnostics.error(DiagnosticId::bad_data, location,
+                    fmt::format("%{} is {}, found {}", param->name, text_of(param->type), str(found)));
   return false;
 }
 
 void add_argument(const std::string& text, const Var& param, Program& program, Diagnostics& diagnostics) {
   if (!is_file(text)) {
-    if (auto expression = read_expression(text, program.model(), param, diagnostics))
+    auto expression = read_expression(text, program.model(), param, diagnostics);
+    const Type type = expression ? expression->functions.at("main").result_type : nullptr;
+    if (type && (!as<TensorType>(type) || check_type(type, {.file = "--input " + param->name}, param, diagnostics)))
       program.add(std::move(*expression));
-  } else if (auto tensor = read_tensor(text, diagnostics); tensor && check_type(*tensor, text, param, diagnostics)) {
+  } else if (auto tensor = read_tensor(text, diagnostics);
+             tensor && check_type(type_of_tensor(*tensor), {.file = text}, param, diagnostics)) {
     program.add(std::move(*tensor));
   }
 }
@@ -117,7 +136,7 @@ void add_archive(const std::string& file, Program& program, Diagnostics& diagnos
   for (const Var& p : params) names.push_back({.name = p->name, .identifier = p->name});
   const auto tensors = read_archive(file, names, "input", diagnostics);
   for (size_t k = 0; tensors && k < params.size(); ++k)
-    if (check_type((*tensors)[k], file, params[k], diagnostics)) program.add((*tensors)[k]);
+    if (check_type(type_of_tensor((*tensors)[k]), {.file = file}, params[k], diagnostics)) program.add((*tensors)[k]);
 }
 
 void add_arguments(const std::vector<std::string>& inputs, Program& program, Diagnostics& diagnostics) {
