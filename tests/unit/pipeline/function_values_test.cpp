@@ -149,6 +149,7 @@ TEST_CASE("a generic function is an argument of a generic function, and an if se
            "(@app(@id, %a), @app(@id, (%b, %c)), @app(@square, %a), @app(@id, @square)(%b))",
            "(@compose(@id, @id)(%a), @compose(@square, @id)(%b), @iterate(@id, 3)(%a))",
            "@both(@swap, (%a, %c), (%a * 2f, True))",
+           "let %f = nn.relu; let %g = if (%c) { exp } else { %f }; (@app(%f, %a), %g(%b), @app(@id, sum)(%a), (add)(%a, 1f))",
            "let %f = if (%c) { @square } else { @id }; let %t = (@id, %f); (%f(%a), %t.0(%b), @app(%t.1, %a))",
        })
     for (unsigned seed = 0; seed < 3; ++seed)
