@@ -7,7 +7,9 @@
 #include "frontends/frontend.h"
 #include "pipeline/run.h"
 #include "pipeline/tensor_files.h"
+#include "relay/instances.h"
 #include "relay/interpret.h"
+#include "relay/unused_name.h"
 
 namespace dlcc::driver {
 
@@ -15,20 +17,63 @@ using namespace relay;
 
 namespace {
 
-// The arguments of @main, and the modules that their values refer to.
-struct Arguments {
-  std::vector<Value> values;
-  std::vector<std::unique_ptr<Module>> modules;
+// The model with arguments: @main without parameters evaluates their expressions and calls the model's @main. Functions
+// in the arguments are functions of the program.
+class Program {
+ public:
+  explicit Program(Module model) : module_(std::move(model)) {
+    model_main_ = unused_name("main", module_.functions);
+    for (auto& [name, f] : module_.functions) rename_globals(f.body, {{"main", model_main_}});
+    module_.functions.emplace(model_main_, std::exchange(module_.functions.at("main"), Function()));
+  }
+
+  const Module& model() const { return module_; }
+  const std::vector<Var>& params() const { return module_.functions.at(model_main_).params; }
+  void add(Constant argument) { call_.args.emplace_back(std::move(argument)); }
+
+  // The value of @main of another module that has the model's data types.
+  void add(Module expression) {
+    std::map<std::string, std::string> names;
+    for (const auto& [name, f] : expression.functions) {
+      names[name] = unused_name(name, module_.functions);
+      module_.functions.emplace(names[name], Function());
+    }
+    for (auto& [name, f] : expression.functions) {
+      rename_globals(f.body, names);
+      module_.functions.at(names[name]) = std::move(f);
+    }
+    module_.data_types.merge(expression.data_types);
+    const Function& value = module_.functions.at(names.at("main"));
+    const Var argument = module_.fresh("", value.result_type);
+    body_.bindings.push_back({argument, Call{GlobalRef{names.at("main")}, {}, {}}, value.location});
+    call_.args.emplace_back(argument);
+  }
+
+  Module finish() {
+    const Function& main = module_.functions.at(model_main_);
+    const Var result = module_.fresh("", main.result_type);
+    call_.callee = GlobalRef{model_main_};
+    body_.bindings.push_back({result, std::move(call_), main.location});
+    body_.result = result;
+    module_.functions.at("main") = Function{{}, {}, main.result_type, std::move(body_), {}, main.location};
+    return std::move(module_);
+  }
+
+ private:
+  Module module_;
+  std::string model_main_;
+  Call call_;   // of the model's @main
+  Block body_;  // of @main: the values of the expressions
 };
 
-// The value of an expression of a type of the model.
-std::optional<Value> value_of(const std::string& text, const Module& model, const Type& type, Arguments& arguments,
-                              const std::string& name, Diagnostics& diagnostics) {
+// A module whose @main is an expression of the parameter's type.
+std::optional<Module> read_expression(const std::string& text, const Module& model, const Var& param,
+                                      Diagnostics& diagnostics) {
   Module types;
   types.data_types = model.data_types;
-  const std::string before = fmt::format("{}def @main() -> {} {{\n", print(types), str(type));
+  const std::string before = fmt::format("{}def @main() -> {} {{\n", print(types), str(param->type));
   const auto lines_before = static_cast<int>(std::ranges::count(before, '\n'));
-  const std::string file = "--input " + name;
+  const std::string file = "--input " + param->name;
   Diagnostics problems;
   auto module = frontends::import_relay(fmt::format("{}{}\n}}\n", before, text), {.file = file}, problems);
   for (Diagnostic problem : problems.list()) {
@@ -36,56 +81,67 @@ std::optional<Value> value_of(const std::string& text, const Module& model, cons
     if (problem.location.line == 0) problem.source_line.clear();
     // Another place of the program says what the value as a whole must be: it is the program's result.
     if (std::erase_if(problem.details, [&](const std::string& d) { return d.starts_with(file); }) > 0) {
-      problem.message = fmt::format("the value must be of type {}", str(type));
+      problem.message = fmt::format("the value must be of type {}", str(param->type));
       problem.help = "give an expression of this type, or a tensor as a file: FILE.npy or FILE.pb";
     }
     diagnostics.add(std::move(problem));
   }
-  if (!module) return std::nullopt;
-  arguments.modules.push_back(std::make_unique<Module>(std::move(*module)));
-  auto run = interpret(*arguments.modules.back(), {}, tensor::Precision::specified, diagnostics);
-  if (!run || !returned_ok(static_cast<int>(run->status), diagnostics, run->location)) return std::nullopt;
-  return run->value;
+  return module;
 }
+
+Type type_of_tensor(const Constant& c) { return tensor_type(c.shape(), c.dtype()); }
 
 bool is_file(const std::string& text) { return text.ends_with(".npy") || text.ends_with(".pb"); }
 
-// The tensor of a file as the value of a parameter.
-std::optional<Value> value_of(const Constant& tensor, const std::string& file, const Var& param,
-                              Diagnostics& diagnostics) {
-  const TensorType* type = as<TensorType>(param->type);
-  ActualSizes sizes;
-  if (type && type->dtype == tensor.dtype() && sizes.match(*type, tensor.shape())) return tensor_value(tensor);
-  diagnostics.error(DiagnosticId::bad_data, {.file = file},
-                    fmt::format("%{} is {}, the file has {}", param->name, str(param->type),
-                                str(tensor_type(tensor.shape(), tensor.dtype()))));
-  return std::nullopt;
+// The type, with the lower bounds of its sizes.
+std::string text_of(const Type& type) {
+  std::string text = str(type);
+  std::set<std::string> names;
+  for_each_symbol(type, [&](const Symbol& s) {
+    if (names.insert(s.name).second)
+      text += fmt::format("{} {} is at least {}", names.size() == 1 ? ", where" : " and", s.name, s.low);
+  });
+  return text;
 }
 
-std::optional<Value> read_value(const std::string& text, const Module& model, const Var& param, Arguments& arguments,
-                                Diagnostics& diagnostics) {
-  if (!is_file(text)) return value_of(text, model, param->type, arguments, param->name, diagnostics);
-  const auto tensor = read_tensor(text, diagnostics);
-  return tensor ? value_of(*tensor, text, param, diagnostics) : std::nullopt;
+// Whether a value of type `found` may be the parameter. Values whose sizes are not known here are checked when they
+// are.
+bool check_type(const Type& found, const SourceLocation& location, const Var& param, Diagnostics& diagnostics) {
+  const TensorType *expected = as<TensorType>(param->type), *tensor = as<TensorType>(found);
+  if (tensor && !is_static(tensor->shape)) return true;
+  std::vector<int64_t> shape;
+  for (const Dim& d : tensor ? tensor->shape : Shape()) shape.push_back(d.value());
+  if (expected && tensor && same_element_type(*expected, *tensor) && ActualSizes().match(*expected, shape)) return true;
+  diagnostics.error(DiagnosticId::bad_data, location,
+                    fmt::format("%{} is {}, found {}", param->name, text_of(param->type), str(found)));
+  return false;
+}
+
+void add_argument(const std::string& text, const Var& param, Program& program, Diagnostics& diagnostics) {
+  if (!is_file(text)) {
+    auto expression = read_expression(text, program.model(), param, diagnostics);
+    const Type type = expression ? expression->functions.at("main").result_type : nullptr;
+    if (type && (!as<TensorType>(type) || check_type(type, {.file = "--input " + param->name}, param, diagnostics)))
+      program.add(std::move(*expression));
+  } else if (auto tensor = read_tensor(text, diagnostics);
+             tensor && check_type(type_of_tensor(*tensor), {.file = text}, param, diagnostics)) {
+    program.add(std::move(*tensor));
+  }
 }
 
 // All arguments from an archive of arrays with the names of the parameters.
-std::optional<Arguments> arguments_of_archive(const std::string& file, const std::vector<Var>& params,
-                                              Diagnostics& diagnostics) {
+void add_archive(const std::string& file, Program& program, Diagnostics& diagnostics) {
+  const std::vector<Var> params = program.params();
   std::vector<emit::TensorInterface> names;
   for (const Var& p : params) names.push_back({.name = p->name, .identifier = p->name});
   const auto tensors = read_archive(file, names, "input", diagnostics);
-  Arguments arguments;
   for (size_t k = 0; tensors && k < params.size(); ++k)
-    if (auto value = value_of((*tensors)[k], file, params[k], diagnostics))
-      arguments.values.push_back(std::move(*value));
-  return diagnostics.has_errors() ? std::nullopt : std::optional(std::move(arguments));
+    if (check_type(type_of_tensor((*tensors)[k]), {.file = file}, params[k], diagnostics)) program.add((*tensors)[k]);
 }
 
-std::optional<Arguments> read_arguments(const std::vector<std::string>& inputs, const Module& model,
-                                        Diagnostics& diagnostics) {
-  const std::vector<Var>& params = model.functions.at("main").params;
-  if (inputs.size() == 1 && is_archive(inputs[0])) return arguments_of_archive(inputs[0], params, diagnostics);
+void add_arguments(const std::vector<std::string>& inputs, Program& program, Diagnostics& diagnostics) {
+  const std::vector<Var> params = program.params();
+  if (inputs.size() == 1 && is_archive(inputs[0])) return add_archive(inputs[0], program, diagnostics);
   std::vector<std::optional<std::string>> texts(params.size());
   for (size_t k = 0; k < inputs.size(); ++k) {
     const size_t equals = inputs[k].find('=');
@@ -97,29 +153,29 @@ std::optional<Arguments> read_arguments(const std::vector<std::string>& inputs, 
     else
       diagnostics.error(DiagnosticId::bad_data, {}, fmt::format("there is no parameter for --input {}", inputs[k]));
   }
-  Arguments arguments;
   for (size_t k = 0; k < params.size() && !diagnostics.has_errors(); ++k) {
     if (!texts[k])
       diagnostics.error(DiagnosticId::bad_data, {}, fmt::format("--input {}=VALUE is missing", params[k]->name));
-    else if (auto value = read_value(*texts[k], model, params[k], arguments, diagnostics))
-      arguments.values.push_back(std::move(*value));
+    else
+      add_argument(*texts[k], params[k], program, diagnostics);
   }
-  return diagnostics.has_errors() ? std::nullopt : std::optional(std::move(arguments));
 }
 
 }  // namespace
 
 bool interpret_and_print(Compiler& compiler, const std::vector<std::string>& inputs, int64_t max_steps,
                          Diagnostics& diagnostics) {
-  const auto module = compiler.import();
+  auto module = compiler.import();
   if (!module) return false;
   if (!module->functions.contains("main")) {
     diagnostics.error(DiagnosticId::undefined_value, {}, "the module has no function @main");
     return false;
   }
-  const auto arguments = read_arguments(inputs, *module, diagnostics);
-  if (!arguments) return false;
-  const auto run = interpret(*module, arguments->values, tensor::Precision::specified, diagnostics, max_steps);
+  Program program(std::move(*module));
+  add_arguments(inputs, program, diagnostics);
+  if (diagnostics.has_errors()) return false;
+  const Module with_arguments = program.finish();
+  const auto run = interpret(with_arguments, {}, tensor::Precision::specified, diagnostics, max_steps);
   if (!run || !returned_ok(static_cast<int>(run->status), diagnostics, run->location)) return false;
   std::cout << str(run->value) << "\n";
   return true;

@@ -32,11 +32,19 @@ bool Inference::run() {
   const bool is_complete = !module_.functions.contains("");
   if (is_complete && !diagnostics_.has_errors()) report_open_relations();
   if (!is_complete || diagnostics_.has_errors()) return false;
+  choose_open_type_arguments();
   replace_templates();
   merge_copies();
   type_variables_.clear();
   for (auto& [name, function] : module_.functions) finish(function);
   return !diagnostics_.has_errors();
+}
+
+// A type argument that nothing determines, such as the elements of the list in `@length(Nil)`, is (). No relation waits
+// for it, and values of a variable's type are only passed on, so that every type would do.
+void Inference::choose_open_type_arguments() {
+  for (const int id : open_arguments_)
+    if (const Type type = hole_type(id); unifier_.shallow(type) == type) unifier_.unify(type, tuple_type({}));
 }
 
 // New symbols are named "?1", "?2", ...; numbering begins after the names that the module has.
@@ -103,6 +111,43 @@ void Inference::check_size(const Type& type, const SourceLocation& location, con
   });
 }
 
+// A symbol of a declared result that is not known where the function is called stands for an unknown size.
+Type Inference::with_unknown_sizes(const Type& result, const std::set<std::string>& known) const {
+  return map_leaves(result, [&](const Type& leaf) {
+    const TensorType* t = as<TensorType>(leaf);
+    if (!t || is_static(t->shape)) return leaf;
+    std::map<std::string, Dim> unknown;
+    for (const Dim& d : t->shape)
+      for (const Symbol& s : d.symbols())
+        if (!known.contains(s.name) && !value_symbols_.contains(s.name)) unknown.emplace(s.name, unknown_dim());
+    Shape shape = t->shape;
+    for (Dim& d : shape)
+      if (!unknown.empty() && d.substitute(unknown) != d) d = unknown_dim();
+    return with_shape(*t, std::move(shape));
+  });
+}
+
+// Symbols of the result that its inference introduced, from number `first_symbol` on, get the numbers that the declared
+// result has, so that the types of a printed function are those of the text.
+void Inference::name_result_sizes(Function& function, const Type& declared, int first_symbol) {
+  std::vector<DimPair> pairs;
+  add_dim_pairs(unifier_.resolve(declared), unifier_.resolve(function.result_type), pairs);
+  std::map<std::string, Dim> names;
+  for (const DimPair& pair : pairs) {
+    const auto from = plain_symbol(pair.argument), to = plain_symbol(pair.param);
+    if (from && to && number_of({*from}) >= first_symbol && number_of({*to}) > 0 && !symbols_.contains(*to) &&
+        symbols_.insert(*to).second)
+      names.emplace(*from, pair.param);
+  }
+  if (names.empty()) return;
+  bool is_known = true;
+  for_each_type(function, [&](Type& type) { is_known = is_known && !is_incomplete(unifier_.resolve(type)); });
+  if (!is_known) return;  // relations that wait have the symbols, too
+  for_each_type(function, [&](Type& type) { type = unifier_.resolve(type); });
+  function.result_type = substitute(function.result_type, names);
+  substitute_sizes(function.body, names);
+}
+
 void Inference::infer_function(Function& function) {
   symbols_.clear();
   closure_symbols_.clear();
@@ -115,22 +160,11 @@ void Inference::infer_function(Function& function) {
     check_size(p->type, function.location, fmt::format("parameter '{}'", p->name));
     enter_symbols(p->type);
   }
+  const int first_symbol = next_symbol_;
   Type found = infer_block(function.body);
-  // A symbol of the declared result that occurs in no parameter stands for an unknown size.
   std::set<std::string> universal;
   for (const Var& p : function.params) for_each_symbol(p->type, [&](const Symbol& s) { universal.insert(s.name); });
-  Type expected = map_leaves(function.result_type, [&](const Type& leaf) {
-    const TensorType* t = as<TensorType>(leaf);
-    if (!t || is_static(t->shape)) return leaf;
-    std::map<std::string, Dim> unknown;
-    for (const Dim& d : t->shape)
-      for (const Symbol& s : d.symbols())
-        if (!universal.contains(s.name) && !value_symbols_.contains(s.name)) unknown.emplace(s.name, unknown_dim());
-    Shape shape = t->shape;
-    for (Dim& d : shape)
-      if (!unknown.empty() && d.substitute(unknown) != d) d = unknown_dim();
-    return with_shape(*t, std::move(shape));
-  });
+  const Type declared = function.result_type, expected = with_unknown_sizes(declared, universal);
   out_ = &function.body.bindings;
   if (!coerce(function.body.result, found, expected, function.location))
     mismatch_of_result(function, expected, found, function.location);
@@ -138,6 +172,7 @@ void Inference::infer_function(Function& function) {
     function.result_type = refine(expected, found);
   out_ = nullptr;
   retry_relations();
+  name_result_sizes(function, declared, first_symbol);
 }
 
 Type Inference::infer_block(Block& block) {
@@ -260,8 +295,23 @@ void Inference::apply_annotation(Binding& binding, Type found, Type annotation, 
     std::visit([&](auto& op) { checked->type = infer(binding, op); }, binding.op);
     return;
   }
+  if (has_annotated_sizes(binding, found, annotation)) return;
   mismatch(binding.location, fmt::format("%{}", binding.var->name), annotation, found,
            "the annotation and the value disagree");
+}
+
+// Whether the operation gives a function that has the annotated type at certain sizes. The variable is that function.
+bool Inference::has_annotated_sizes(Binding& binding, const Type& found, const Type& annotation) {
+  const Type to = unifier_.shallow(annotation);
+  if (!as<FunctionType>(unifier_.shallow(found)) || !as<FunctionType>(to)) return false;
+  const Alias* other = std::get_if<Alias>(&binding.op);
+  Atom value = other ? other->value : Atom(module_.fresh(binding.var->name, found));
+  if (!other) out_->push_back({std::get<Var>(value), std::move(binding.op), binding.location});
+  binding.op = Alias{value};
+  if (!coerce(value, found, to, binding.location)) return false;
+  binding.op = Alias{value};
+  binding.var->type = to;
+  return true;
 }
 
 // ---- the end --------------------------------------------------------------------------------------------------------

@@ -196,7 +196,10 @@ void Inference::learn(const Binding& binding) {
 Type Inference::instantiate(const FunctionType& f) {
   if (f.type_params.empty()) return function_type(f.params, f.result);
   std::map<int, Type> fresh;
-  for (const TypeVariable& v : f.type_params) fresh[v.id] = unifier_.fresh();
+  for (const TypeVariable& v : f.type_params) {
+    fresh[v.id] = unifier_.fresh();
+    if (v.kind == Kind::type) open_arguments_.insert(as<HoleType>(fresh[v.id])->id);
+  }
   const Type type = function_type(f.params, f.result), known = unifier_.resolve(type);  // a result that was inferred
   return map_leaves(known ? known : type, [&](const Type& leaf) {
     const VariableType* v = as<VariableType>(leaf);

@@ -61,10 +61,11 @@ bool Inference::is_function(const Atom& atom) const {
   return type != signatures_.end() && as<FunctionType>(type->second)->type_params.empty();
 }
 
-// Replaces a function %f by fn (%x: T) -> U { %f(%x) }, a function of this type.
+// Replaces a function %f by fn (%x: T) -> U { %f(%x) }, a function of this type, which may be generic.
 void Inference::expand(Atom& atom, const FunctionType& type, const SourceLocation& location) {
   Function function;
   function.location = location;
+  function.type_params = type.type_params;
   function.result_type = type.result;
   Call call{atom, {}, {}};
   for (const Type& param : type.params) call.args.emplace_back(function.params.emplace_back(module_.fresh("x", param)));
@@ -79,6 +80,24 @@ bool Inference::coerce_generic(Atom& atom, const FunctionType& generic, const Ty
   const Type type = instantiate(generic);
   if (!unifier_.unify(type, expected)) return false;
   expand(atom, *as<FunctionType>(type), location);
+  return true;
+}
+
+// A generic function is a value of each generic type of which all instances are instances of its type: a function of
+// this type calls it.
+bool Inference::coerce_to_generic(Atom& atom, const Type& found, const FunctionType& expected,
+                                  const SourceLocation& location) {
+  const Var* var = std::get_if<Var>(&atom);
+  if (const auto named = var ? globals_.find((*var)->id) : globals_.end(); named != globals_.end())
+    atom = named->second;
+  const GlobalRef* global = std::get_if<GlobalRef>(&atom);
+  const Type signature = global ? signatures_.at(global->name) : unifier_.shallow(found);
+  const bool is_generic = !as<FunctionType>(signature)->type_params.empty();
+  if (!is_generic && !std::holds_alternative<ConstructorRef>(atom)) return false;
+  const Type type = is_generic ? instantiate(*as<FunctionType>(signature)) : found;
+  const Type wanted = unifier_.resolve(function_type(expected.params, expected.result, expected.type_params));
+  if (!wanted || !unifier_.unify(type, function_type(expected.params, expected.result))) return false;
+  expand(atom, *as<FunctionType>(wanted), location);
   return true;
 }
 
@@ -213,6 +232,7 @@ bool Inference::coerce(Atom& atom, const Type& found, const Type& expected, cons
   const bool is_instance = function && wanted && !function->type_params.empty() && wanted->type_params.empty();
   if (is_instance) return coerce_generic(atom, *function, to, location);
   if (unifier_.unify(found, expected)) return true;
+  if (function && wanted && !wanted->type_params.empty()) return coerce_to_generic(atom, from, *wanted, location);
   if (as<TupleType>(from) && as<TupleType>(to)) {
     const Type renamed = with_sizes_of(from, to, sizes_of_value(atom));
     if (renamed != from && unifier_.unify(renamed, to)) return true;

@@ -29,9 +29,7 @@ const Instance& in_place_of(const Instance& instance) {
 
 }  // namespace
 
-bool is_incomplete(const Type& type) {
-  return !type || any_leaf(type, [](const Type& leaf) { return as<HoleType>(leaf) != nullptr; });
-}
+bool is_incomplete(const Type& type) { return !type || has_holes(type); }
 
 bool escapes(const Type& type, const std::set<int>& visible) {
   bool found = false;

@@ -140,10 +140,13 @@ Type Inference::infer(Binding& binding, MakeFunction& op) {
     params.push_back(p->type);
     enter_symbols(p->type);
   }
+  const Type declared = function.result_type;
+  function.result_type = with_unknown_sizes(declared, symbols_);
   Type type = function_type(std::move(params), function.result_type, function.type_params);
   binding.var->type = type;  // the function may call itself
   if (function.type_params.empty()) functions_.insert(binding.var->id);
   infer_body(function, binding.location);
+  name_result_sizes(function, declared, first_symbol);
   type = function_type(as<FunctionType>(type)->params, function.result_type, function.type_params);
   own_new_sizes(function, first_symbol);
   for (const Var& p : function.params)

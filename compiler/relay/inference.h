@@ -36,6 +36,7 @@ class Inference {
  private:
   // ---- functions and blocks (infer.cpp)
   void declare_symbols_of_text();
+  void choose_open_type_arguments();
   void declare(Function&, bool local);  // puts holes into the signature, so that calls can be inferred
   void infer_function(Function&);
   void infer_body(Function&, const SourceLocation&);  // of a local function
@@ -43,6 +44,8 @@ class Inference {
   void own_new_sizes(const Function&, int first_symbol);                         // of a local function
   void check_size(const Type&, const SourceLocation&, const std::string& what);  // whether it fits 63 bits
   Type refine(const Type& declared, const Type& found) const;
+  Type with_unknown_sizes(const Type& result, const std::set<std::string>& known) const;
+  void name_result_sizes(Function&, const Type& declared, int first_symbol);
   void finish(Function&);  // replaces filled holes; open ones are errors
   void finish(Block&, const Function&);
   void finish(Pattern&, const Function&);
@@ -55,6 +58,7 @@ class Inference {
   Type name_new_symbols(const Type& found, const Type& annotation, int first_symbol,
                         std::map<std::string, Dim>& names) const;
   void apply_annotation(Binding&, Type found, Type annotation, int first_symbol);
+  bool has_annotated_sizes(Binding&, const Type& found, const Type& annotation);
 
   Type infer(Binding&, Call&);
   Type infer(Binding&, CallTensor&);
@@ -115,6 +119,7 @@ class Inference {
   // helps.
   bool coerce(Atom&, const Type& found, const Type& expected, const SourceLocation&);
   bool coerce_generic(Atom&, const FunctionType& generic, const Type& expected, const SourceLocation&);
+  bool coerce_to_generic(Atom&, const Type& found, const FunctionType& expected, const SourceLocation&);
   bool coerce_sizes(Atom&, const FunctionType& found, const FunctionType& expected, const SourceLocation&);
   std::function<bool(const std::string&)> sizes_of_value(const Atom&) const;
   std::map<std::string, Dim> sizes_as_in(const FunctionType& found, const FunctionType& expected,
@@ -222,6 +227,7 @@ class Inference {
   std::set<int> functions_;                    // variables that name functions that are not generic, global or local
   std::set<int> type_variables_;               // of the functions around the current operation
 
+  std::set<int> open_arguments_;  // the holes that were type arguments of generic functions and constructors
   std::map<std::string, Function> texts_;  // of global functions that may be templates, before inference
   std::map<const Function*, std::vector<std::pair<TypeVariable, Type>>> kinds_;  // holes of shapes and element types
   Scopes scopes_;

@@ -6,15 +6,32 @@
 
 namespace dlcc::relay {
 
+// Whether the type names one of the variables.
+static bool names_any(const Type& type, const std::vector<TypeVariable>& variables) {
+  return any_leaf(type, [&](const Type& leaf) {
+    const VariableType* v = as<VariableType>(leaf);
+    return v && std::ranges::find(variables, v->variable) != variables.end();
+  });
+}
+
 static void find_in_lists(const std::vector<Type>& generic, const std::vector<Type>& types, TypeArguments& arguments) {
   for (size_t k = 0; k < std::min(generic.size(), types.size()); ++k)
     find_type_arguments(generic[k], types[k], arguments);
 }
 
+// A generic function tells the types that do not depend on its instance.
+static void find_in_functions(const FunctionType& generic, const FunctionType& type, TypeArguments& arguments) {
+  TypeArguments found;
+  find_in_lists(generic.params, type.params, found);
+  find_type_arguments(generic.result, type.result, found);
+  std::erase_if(found, [&](const auto& argument) { return names_any(argument.second, type.type_params); });
+  arguments.merge(found);
+}
+
 void find_type_arguments(const Type& generic, const Type& type, TypeArguments& arguments) {
   if (!generic || !type) return;
   if (const VariableType* v = as<VariableType>(generic)) {
-    arguments.emplace(v->variable.id, type);
+    if (!has_holes(type)) arguments.emplace(v->variable.id, type);
     return;
   }
   const OpenTensorType* open = as<OpenTensorType>(generic);
@@ -24,11 +41,7 @@ void find_type_arguments(const Type& generic, const Type& type, TypeArguments& a
   }
   if (generic->v.index() != type->v.index()) return;
   std::visit(overloaded{[&](const TupleType& t) { find_in_lists(t.fields, as<TupleType>(type)->fields, arguments); },
-                        [&](const FunctionType& t) {
-                          const FunctionType& u = *as<FunctionType>(type);
-                          find_in_lists(t.params, u.params, arguments);
-                          find_type_arguments(t.result, u.result, arguments);
-                        },
+                        [&](const FunctionType& t) { find_in_functions(t, *as<FunctionType>(type), arguments); },
                         [&](const DataType& t) { find_in_lists(t.args, as<DataType>(type)->args, arguments); },
                         [&](const RefType& t) { find_type_arguments(t.value, as<RefType>(type)->value, arguments); },
                         [](const auto&) {}},
@@ -128,6 +141,10 @@ Type substitute(const Type& type, const std::map<std::string, Dim>& sizes) {
     for (Dim& d : shape) d = d.substitute(sizes);
     return with_shape(*t, std::move(shape));
   });
+}
+
+bool has_holes(const Type& type) {
+  return any_leaf(type, [](const Type& leaf) { return as<HoleType>(leaf) != nullptr; });
 }
 
 bool has_type_variables(const Type& type) {

@@ -14,7 +14,7 @@ namespace dlcc::relay {
 using TypeArguments = std::map<int, Type>;  // by the id of the type variable
 
 // Adds the types that the variables of `generic` stand for in its instance `type`. The first occurrence of a variable
-// decides. Parts that do not fit each other are passed over.
+// that is known decides. Parts that do not fit each other are passed over.
 void find_type_arguments(const Type& generic, const Type& type, TypeArguments& arguments);
 
 // The type with arguments in place of its variables. A variable without argument stays.
@@ -42,6 +42,7 @@ std::vector<Dim> distances_from_lower_bounds(const Function& callee, const std::
 Type substitute(const Type&, const std::map<std::string, Dim>& sizes);
 
 bool has_type_variables(const Type&);
+bool has_holes(const Type&);
 
 // The types of a constructor's fields in values of type `type`, an instance of `def`; empty when the type has no
 // constructor of this name.

@@ -84,7 +84,7 @@ bool Unifier::unify(const Type& f, const Type& e, bool subsume) {
                  [&](const TupleType& t) { return unify_lists(t.fields, as<TupleType>(expected)->fields, subsume); },
                  [&](const FunctionType& t) {
                    const FunctionType& u = *as<FunctionType>(expected);
-                   if (!t.type_params.empty() || !u.type_params.empty()) return same_type(found, expected);
+                   if (!t.type_params.empty() || !u.type_params.empty()) return unify_generic(t, u);
                    return unify_lists(t.params, u.params, false) && unify(t.result, u.result, subsume);
                  },
                  [&](const DataType& t) {
@@ -95,6 +95,44 @@ bool Unifier::unify(const Type& f, const Type& e, bool subsume) {
                  [&](const VariableType& t) { return t.variable == as<VariableType>(expected)->variable; },
                  [](const HoleType&) { return false; }},
       found->v);
+}
+
+static Type with_variables(const std::vector<TypeVariable>& variables, const Type& type,
+                           const std::vector<TypeVariable>& others) {
+  return map_leaves(type, [&](const Type& leaf) {
+    const VariableType* v = as<VariableType>(leaf);
+    const auto it = v ? std::ranges::find(variables, v->variable) : variables.end();
+    return it == variables.end() ? leaf : variable_type(others[static_cast<size_t>(it - variables.begin())]);
+  });
+}
+
+// Generic functions are equal up to the names of their type variables. A hole in them is filled with a type that does
+// not depend on these variables.
+bool Unifier::unify_generic(const FunctionType& found, const FunctionType& expected) {
+  const size_t count = found.type_params.size();
+  if (!std::ranges::equal(found.type_params, expected.type_params, {}, &TypeVariable::kind, &TypeVariable::kind))
+    return false;
+  std::vector<TypeVariable> variables;
+  for (size_t k = 0; k < count; ++k) variables.push_back({--next_bound_, "", found.type_params[k].kind});
+  auto monomorphic = [&](const FunctionType& f) {
+    const Type known = resolve(function_type(f.params, f.result));
+    return known ? with_variables(f.type_params, known, variables) : nullptr;
+  };
+  const Type a = monomorphic(found), b = monomorphic(expected);
+  std::vector<Type> holes;
+  for (const Type& type : {a, b})
+    any_leaf(type, [&](const Type& leaf) {
+      if (as<HoleType>(leaf)) holes.push_back(leaf);
+      return false;
+    });
+  if (!unify(a, b, false)) return false;
+  return std::ranges::none_of(holes, [&](const Type& hole) {
+    const Type known = resolve(hole);
+    return !known || any_leaf(known, [&](const Type& leaf) {
+      const VariableType* v = as<VariableType>(leaf);
+      return v && std::ranges::find(variables, v->variable) != variables.end();
+    });
+  });
 }
 
 // A shape in place of a type is a tensor type whose elements do not count, an element type that of its scalars.

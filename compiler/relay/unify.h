@@ -31,6 +31,7 @@ class Unifier {
 
  private:
   bool unify(const Type& found, const Type& expected, bool subsume);
+  bool unify_generic(const FunctionType& found, const FunctionType& expected);
   bool unify_open(const OpenTensorType&, const TensorType&, bool subsume);
   bool unify_lists(const std::vector<Type>& found, const std::vector<Type>& expected, bool subsume);
   bool fill(int hole, const Type&);
@@ -38,7 +39,8 @@ class Unifier {
 
   std::vector<Type> value_ = {nullptr};  // by hole id; null while open. Id 0 is the hole of the text, never filled
   std::vector<int> filled_;
-  int64_t steps_ = 0;  // bounds the work of one call: shared types may be exponentially large as trees
+  int next_bound_ = 0;  // below it are the ids of type variables that stand for bound ones
+  int64_t steps_ = 0;   // bounds the work of one call: shared types may be exponentially large as trees
 };
 
 }  // namespace dlcc::relay

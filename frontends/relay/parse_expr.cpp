@@ -377,7 +377,10 @@ Parser::Value Parser::named(const Token& t) {
   const bool by_operands = name.starts_with("dyn.");
   const Operator* op = operators().find(by_operands ? name.substr(4) : name);
   if (op && by_operands && !op->values.empty() && peek().is("(")) return dynamic_call(name, *op, where);
-  if (op && (!by_operands || !op->values.empty())) return {Atom(OperatorRef{op}), where};
+  if (op && (!by_operands || !op->values.empty())) {
+    if (peek().is("(")) return {Atom(OperatorRef{op}), where};
+    return {operator_function(*op, where), where};
+  }
   if (may_report() && load_constructor(name)) return named(t);
   if (std::string remedy = remedy_for_word(name); !remedy.empty()) {
     lexer_.error(where, fmt::format("there is no '{}' in Relay", name), std::move(remedy));

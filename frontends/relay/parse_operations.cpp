@@ -1,5 +1,5 @@
 // Parses operations that have a form of their own: if, tuples, call_tensor, match_cast, define_sizes,
-// require_sizes.
+// require_sizes, and operators as values.
 #include "frontends/relay/parser.h"
 
 namespace dlcc::frontends::relay_text {
@@ -28,6 +28,19 @@ Parser::Value Parser::parenthesised(const SourceLocation& where) {
   tuple.fields.push_back(atom(std::move(first)));
   list(")", [&] { tuple.fields.push_back(atom_expr()); });
   return {Operation(std::move(tuple)), where};
+}
+
+// An operator as a value: fn (%x, %y) { op(%x, %y) }, with default attributes.
+Operation Parser::operator_function(const Operator& op, const SourceLocation& where) {
+  Function function;
+  Call call{OperatorRef{&op}, {}, {}};
+  for (const std::string& name : op.arguments)
+    call.args.emplace_back(function.params.emplace_back(module_.fresh(name)));
+  const Var result = module_.fresh("");
+  function.body.bindings.push_back({result, std::move(call), where});
+  function.body.result = result;
+  function.location = where;
+  return MakeFunction{std::move(function)};
 }
 
 // call_tensor(@f, %x, %y, layouts=["0:1 1/16:2 1:16", ""])

@@ -57,7 +57,7 @@ static std::vector<std::string> all_element_types() {
   };
 }
 
-// Tensor[(1, n), float32] or Tensor[s, b], after "Tensor".
+// Tensor[(1, n), float32], Tensor[s, b] or Tensor[_, _], after "Tensor".
 Type Parser::tensor_type() {
   expect("[", "Tensor");
   Type shape = this->shape();
@@ -68,9 +68,13 @@ Type Parser::tensor_type() {
   return element ? open_tensor_type(std::move(shape), std::move(element)) : hole_type();
 }
 
-// A shape as a tensor type (OpenTensorType), or a variable of one; null after an error.
+// A shape as a tensor type (OpenTensorType), a variable of one, or a hole; null after an error.
 Type Parser::shape() {
   const Token name = peek();
+  if (name.word("_")) {
+    lexer_.next();
+    return hole_type();
+  }
   const TypeVariable* variable =
       name.kind == TokenKind::identifier ? type_variables_.find(std::string(name.text)) : nullptr;
   if (variable) {
@@ -94,9 +98,10 @@ Type Parser::shape() {
   return relay::tensor_type(std::move(shape), dtype::boolean);
 }
 
-// An element type as the type of a scalar, or a variable of one; null after an error.
+// An element type as the type of a scalar, a variable of one, or a hole; null after an error.
 Type Parser::element(const Token& name) {
   if (lexer_.failed()) return nullptr;
+  if (name.word("_")) return hole_type();
   if (const TypeVariable* variable = type_variables_.find(std::string(name.text)))
     return use_variable(*variable, Kind::element, lexer_.location(name));
   if (auto known = element_type(name)) return with_shape(TensorType{{}, known->dtype, known->lanes}, {});

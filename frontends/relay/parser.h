@@ -109,6 +109,7 @@ class Parser {
   Value primary_word(const Token&);
   Value named(const Token&);  // an operator or constructor
   Value dynamic_call(const std::string& name, const relay::Operator&, const SourceLocation&);
+  relay::Operation operator_function(const relay::Operator&, const SourceLocation&);
   std::string remedy_for_name(const std::string&);  // for an unknown name
   relay::Atom local_variable(const Token&);
   relay::Atom graph_variable(const Token&);

@@ -245,6 +245,19 @@ echo 'def @main(%probabilities: Tensor[(n, m), float32]) { shape_of(%probabiliti
 expect_status 0 run --interpret all.rly --input all.npz
 grep -qF 'Tensor[(2), int32]{1, 10}' out.txt || fail "interpreting an archive: $(cat out.txt)"
 rm all.npz all.rly
+cat > functions.rly << 'END'
+def @main(%f: fn (int32) -> int32, %xs: List[int32], %fs: List[fn (int32) -> int32]) {
+  (%f(@hd(%xs)), @map(@hd(%fs), %xs))
+}
+END
+expect_status 0 run --interpret functions.rly --input 'f=fn (%y: int32) { %y * 7 }' --input 'xs=Cons(1, Cons(2, Nil))' \
+  --input 'fs=Cons(fn (%y: int32) { %y + @id(10) }, Nil)'
+grep -qF '(7, Cons(11, Cons(12, Nil)))' out.txt || fail "functions as inputs: $(cat out.txt)"
+echo 'def @main(%x: Tensor[(?, 3), float32]) { sum(%x, axis=[0]) }' > functions.rly
+expect_status 1 run --interpret functions.rly --input 'zeros(shape=[0, 3], dtype="float32")'
+grep -qF 'where x_0 is at least 1, found Tensor[(0, 3), float32]' err.txt || fail "an input without rows: $(cat err.txt)"
+expect_status 0 run --interpret functions.rly --dim x_0=0.. --input 'zeros(shape=[0, 3], dtype="float32")'
+rm functions.rly
 expect_status 1 run "$model" --input "$data/input_0.pb" --output nowhere=x.npy
 grep -q 'outputs: probabilities' err.txt && [ ! -e x.npy ] || fail "run does not list the outputs"
 expect_status 1 run "$model" --input "$data/input_0.pb" --output x.npy --output probabilities=missing/x.npy

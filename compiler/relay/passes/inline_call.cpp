@@ -29,6 +29,7 @@ Atom CallInliner::copy_body(const Function& callee, const std::set<std::string>*
     find_type_arguments(callee.params[k]->type, type_of(module_, call.args[k]), types);
   }
   find_type_arguments(callee.result_type, b.var->type, types);
+  for (const TypeVariable& v : callee.type_params) types.emplace(v.id, hole_type());
   Block body = clone(module_, callee.body, renamed);
   if (visible) {
     std::vector<DimPair> pairs = dim_pairs(module_, callee, call.args);

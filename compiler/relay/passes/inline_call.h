@@ -16,9 +16,9 @@ class CallInliner {
   explicit CallInliner(Module& module);
 
   // Appends a copy of the function's body to `out` and returns its result, which is the value of `call`, the operation
-  // of `binding`. The types of the call replace the function's type variables. In a global function, sizes of the
-  // arguments replace the symbols of the parameters, and new symbols those that the body defines; lower bounds of the
-  // symbols that are not proved are required first.
+  // of `binding`. The types of the call replace the function's type variables, and holes those that a generic argument
+  // leaves open. In a global function, sizes of the arguments replace the symbols of the parameters, and new symbols
+  // those that the body defines; lower bounds of the symbols that are not proved are required first.
   Atom inline_call(const Function& callee, const Call& call, const Binding& binding, std::vector<Binding>& out);
 
   // The same for a local function that has sizes of its own, those that are not `visible` around it.

@@ -139,44 +139,30 @@ class HigherOrderInliner {
   // Whether the variable is another name of a value: of a function, or of a field of a tuple with functions. A field of
   // a tuple that an `if` selects is selected by an `if`.
   bool is_known(Binding& b) {
-    if (const Alias* alias = std::get_if<Alias>(&b.op);
-        alias && has_function(b.var->type) && !is_generic(alias->value)) {
-      known_.add(b.var, Atom(alias->value));
-      return has_changed_ = true;
+    if (const Alias* alias = std::get_if<Alias>(&b.op); alias && has_function(b.var->type)) {
+      return replace(b, Atom(alias->value));
     }
     const Project* project = std::get_if<Project>(&b.op);
     const Var* tuple = project ? std::get_if<Var>(&project->tuple) : nullptr;
     if (!tuple) return false;
     const int index = project->index;
-    if (const Atom* field = field_of(project->tuple, index); field && !is_generic(*field)) {
-      known_.add(b.var, Atom(*field));
-      return has_changed_ = true;
+    if (const Atom* field = field_of(project->tuple, index)) {
+      return replace(b, Atom(*field));
     }
     if (const auto found = choices_.find((*tuple)->id); found != choices_.end()) {
       const Choice choice = found->second;
       const Atom *first = field_of(choice.then_value, index), *second = field_of(choice.else_value, index);
-      if (!first || !second || is_generic(*first) || is_generic(*second)) return false;
+      if (!first || !second) return false;
       b.op = If{choice.condition, Block{{}, *first}, Block{{}, *second}};
       has_changed_ = true;
     }
     return false;
   }
 
-  // Whether a value takes the place of the variable that the operation binds. The variable has an instance of the type
-  // of a generic function: it becomes another name of that.
-  bool is_replaced(Binding& b, Atom value) {
-    has_changed_ = true;
-    const bool is_instance = is_generic(value);
-    if (is_instance)
-      b.op = Alias{std::move(value)};
-    else
-      known_.add(b.var, std::move(value));
-    return !is_instance;
-  }
-
-  bool is_generic(const Atom& atom) const {
-    const Type type = std::holds_alternative<OperatorRef>(atom) ? nullptr : type_of(module_, atom);
-    return as<FunctionType>(type) && !as<FunctionType>(type)->type_params.empty();
+  // A value takes the place of the variable that the operation binds.
+  bool replace(const Binding& b, Atom value) {
+    known_.add(b.var, std::move(value));
+    return has_changed_ = true;
   }
 
   const Atom* field_of(const Atom& tuple, int index) const {
@@ -196,10 +182,10 @@ class HigherOrderInliner {
     if (const Constant* condition = std::get_if<Constant>(&branch->condition)) {
       Block& taken = condition->integer_at(0) != 0 ? *branch->then_block : *branch->else_block;
       std::ranges::move(taken.bindings, std::back_inserter(out));
-      return is_replaced(b, Atom(taken.result));
+      return replace(b, Atom(taken.result));
     }
     const bool are_visible = move_functions(*branch->then_block, out) & move_functions(*branch->else_block, out);
-    if (are_visible && !is_generic(branch->then_block->result) && !is_generic(branch->else_block->result))
+    if (are_visible)
       choices_.emplace(b.var->id, Choice{branch->condition, branch->then_block->result, branch->else_block->result});
     return false;
   }
@@ -267,7 +253,7 @@ class HigherOrderInliner {
                          : inliner_.inline_local(callee, local->second.visible, call, b, body);
     walk(std::move(body), out, visible);
     known_.apply(result);
-    return is_replaced(b, std::move(result));
+    return replace(b, std::move(result));
   }
 
   // Makes a copy of the recursive callee that has the call's functions in place of its parameters, and calls the copy.

@@ -6,13 +6,15 @@
 //                                                   def @id(%x: int32) -> int32 { %x }
 //                                                   def @id_1(%x: List) -> List { %x }
 //
-// Contract: globals and constructors are eta-expanded first. The first instance keeps the name, others have a number.
-// A call's types decide its instance; a type that nothing decides is (). Functions that @main does not reach go. An
-// instance for a tensor of symbolic sizes has symbols of its own, and serves all sizes. Data have no symbols in common
-// with functions: a size in the argument of a data type becomes "?", and is checked where a function takes such a value
-// to be of a known size. Errors are: programs that need endlessly many instances (a function that calls itself at ever
-// larger types); values of a polymorphic type other than functions of the program (a parameter or a result of type
-// fn [A](A) -> A); and data with functions of, or references to, tensors whose sizes are names.
+// Contract: if a value has a polymorphic type, functions that take or return functions are inlined first, so that
+// generic functions are called by their names. Globals and constructors are eta-expanded. The first instance keeps the
+// name, others have a number. A call's types decide its instance; a type that nothing decides is (). Functions that
+// @main does not reach go. An instance for a tensor of symbolic sizes has symbols of its own, and serves all sizes.
+// Data have no symbols in common with functions: a size in the argument of a data type becomes "?", and is checked
+// where a function takes such a value to be of a known size. Errors are: programs that need endlessly many instances (a
+// function that calls itself at ever larger types); values of a polymorphic type that remain (a field of data, or a
+// parameter or a result of a function that calls itself, of type fn [A](A) -> A); and data with functions of, or
+// references to, tensors whose sizes are names.
 #include <algorithm>
 #include <deque>
 #include <set>
@@ -73,6 +75,20 @@ bool is_polymorphic(const Type& type) {
   if (const DataType* t = as<DataType>(type)) return any(t->args);
   const RefType* r = as<RefType>(type);
   return r && is_polymorphic(r->value);
+}
+
+// Whether a variable other than the name of a generic function has a polymorphic type, or the function's result.
+bool has_polymorphic_values(const Function& f) {
+  std::function<bool(const Block&)> in_block = [&](const Block& block) {
+    return std::ranges::any_of(block.bindings, [&](const Binding& b) {
+      if (const MakeFunction* made = std::get_if<MakeFunction>(&b.op)) return has_polymorphic_values(*made->function);
+      bool found = is_polymorphic(b.var->type);
+      for_each_block(b.op, [&](const Block& inner) { found = found || in_block(inner); });
+      return found;
+    });
+  };
+  return is_polymorphic(f.result_type) || in_block(f.body) ||
+         std::ranges::any_of(f.params, [](const Var& p) { return is_polymorphic(p->type); });
 }
 
 // Names for instances: the first one's is that of the definition.
@@ -446,6 +462,8 @@ class Monomorphizer {
 
 // After an error the module is what it was.
 Module monomorphize(Module module, PassContext& context) {
+  if (std::ranges::any_of(module.functions, [](const auto& f) { return has_polymorphic_values(f.second); }))
+    module = inline_higher_order(std::move(module), context);
   module = eta_expand(std::move(module), context);
   Diagnostics ignored;
   Diagnostics& diagnostics = context.diagnostics ? *context.diagnostics : ignored;

@@ -137,6 +137,26 @@ TEST_CASE("an instance of a generic function is an argument of a generic functio
   for (unsigned seed = 0; seed < 3; ++seed) CHECK(difference_of_engines(seed, text, {{dtype::f32, {2}}}) == "");
 }
 
+TEST_CASE("a generic function is an argument of a generic function, and an if selects it") {
+  const std::string functions = R"(
+    def @app[A, B](%f: fn (A) -> B, %x: A) { %f(%x) }
+    def @both[A, B](%f: fn (A) -> B, %x: A, %y: A) { (%f(%x), %f(%y)) }
+    def @swap[A, B](%p: (A, B)) -> (B, A) { (%p.1, %p.0) }
+    def @square[S](%x: Tensor[S, float32]) { %x * %x }
+  )";
+  const std::string begin = "def @main(%a: Tensor[(n), float32], %b: Tensor[(3), float32], %c: bool) {\n";
+  for (const char* body : {
+           "(@app(@id, %a), @app(@id, (%b, %c)), @app(@square, %a), @app(@id, @square)(%b))",
+           "(@compose(@id, @id)(%a), @compose(@square, @id)(%b), @iterate(@id, 3)(%a))",
+           "@both(@swap, (%a, %c), (%a * 2f, True))",
+           "let %f = nn.relu; let %g = if (%c) { exp } else { %f }; (@app(%f, %a), %g(%b), @app(@id, sum)(%a), (add)(%a, 1f))",
+           "let %f = if (%c) { @square } else { @id }; let %t = (@id, %f); (%f(%a), %t.0(%b), @app(%t.1, %a))",
+       })
+    for (unsigned seed = 0; seed < 3; ++seed)
+      CHECK(difference_of_engines(seed, functions + begin + body + "}",
+                                  {{dtype::f32, {2}}, {dtype::f32, {3}}, {dtype::boolean, {}}}) == "");
+}
+
 TEST_CASE("recursive functions that pass functions on to themselves are loops for these functions") {
   const std::string functions = R"(
     def @iter(%f: fn (Tensor[(k), float32]) -> Tensor[(k), float32], %n: int32, %x: Tensor[(k), float32])

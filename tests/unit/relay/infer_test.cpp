@@ -110,6 +110,20 @@ TEST_CASE("unification refuses infinite types and lists the type variables that 
   CHECK(!u.unify(tensor_type(Shape{unknown_dim()}, dtype::i32), tensor_type(Shape{2}, dtype::i32)));
 }
 
+TEST_CASE("generic functions unify up to the names of their variables, on which no hole depends") {
+  Unifier u;
+  const TypeVariable a{1, "A"}, b{2, "B"};
+  const Type hole = u.fresh(), other = u.fresh(), number = tensor_type(Shape{}, dtype::i32);
+  auto pair = [](const TypeVariable& v, const Type& first) {
+    return function_type({variable_type(v)}, tuple_type({first, variable_type(v)}), {v});
+  };
+  CHECK(u.unify(pair(a, hole), pair(b, number)));
+  CHECK(str(u.resolve(hole)) == "int32");
+  CHECK(!u.unify(pair(a, number), pair(b, tensor_type(Shape{}, dtype::f32))));
+  CHECK(!u.unify(pair(a, other), pair(b, variable_type(b))));
+  CHECK(!u.unify(pair(a, number), function_type({number}, tuple_type({number, number}))));
+}
+
 TEST_CASE("types are equal up to the names of bound variables") {
   TypeVariable a{1, "A"}, b{2, "B"};
   Type f = function_type({variable_type(a)}, variable_type(a), {a});
