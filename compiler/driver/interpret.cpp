@@ -66,6 +66,14 @@ class Program {
   Block body_;  // of @main: the values of the expressions
 };
 
+// Moves the locations of operations in the file up, by the lines before an expression.
+void move_up(Block& block, const std::string& file, int lines) {
+  for (Binding& b : block.bindings) {
+    if (b.location.file == file) b.location.line -= lines;
+    for_each_block(b.op, [&](Block& inner) { move_up(inner, file, lines); });
+  }
+}
+
 // A module whose @main is an expression of the parameter's type.
 std::optional<Module> read_expression(const std::string& text, const Module& model, const Var& param,
                                       Diagnostics& diagnostics) {
@@ -86,6 +94,9 @@ std::optional<Module> read_expression(const std::string& text, const Module& mod
     }
     diagnostics.add(std::move(problem));
   }
+  diagnostics.keep_text(file, text);
+  if (module)
+    for (auto& [name, f] : module->functions) move_up(f.body, file, lines_before);
   return module;
 }
 
