@@ -105,22 +105,27 @@ Type Inference::infer(Binding& binding, Match& op) {
   return result.type ? result.type : unifier_.fresh();
 }
 
-// Whether the block calls a parameter without type: each call may have other sizes.
-static bool calls_open_param(const Block& block, const std::vector<Var>& params) {
-  return std::ranges::any_of(block.bindings, [&](const Binding& b) {
-    const Call* call = std::get_if<Call>(&b.op);
-    const Var* callee = call ? std::get_if<Var>(&call->callee) : nullptr;
-    bool found = callee && !(*callee)->type && std::ranges::count(params, *callee) > 0;
-    for_each_block(b.op, [&](const Block& inner) { found = found || calls_open_param(inner, params); });
-    return found;
-  });
+// Whether the function calls a parameter without type: each call may have other sizes.
+static bool calls_open_param(const Function& function) {
+  std::set<int> open;
+  for (const Var& p : function.params)
+    if (!p->type) open.insert(p->id);
+  std::function<bool(const Block&)> calls = [&](const Block& block) {
+    return std::ranges::any_of(block.bindings, [&](const Binding& b) {
+      const Call* call = std::get_if<Call>(&b.op);
+      const Var* callee = call ? std::get_if<Var>(&call->callee) : nullptr;
+      bool found = callee && open.contains((*callee)->id);
+      for_each_block(b.op, [&](const Block& inner) { found = found || calls(inner); });
+      return found;
+    });
+  };
+  return !open.empty() && calls(function.body);
 }
 
 Type Inference::infer(Binding& binding, MakeFunction& op) {
   Function& function = *op.function;
-  const bool may_be_template =
-      this->may_be_template(function) &&
-      (shared_.contains(binding.var->id) || has_kinds(function) || calls_open_param(function.body, function.params));
+  const bool may_be_template = this->may_be_template(function) &&
+                               (shared_.contains(binding.var->id) || has_kinds(function) || calls_open_param(function));
   if (may_be_template && is_copy_of_template(binding.var)) {  // its text was inferred: only uses are of interest
     add_template(binding.var, std::exchange(function, {}), scopes_.open(scope_), true);
     return unifier_.fresh();
