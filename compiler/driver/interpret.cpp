@@ -73,12 +73,18 @@ std::optional<Module> read_expression(const std::string& text, const Module& mod
   types.data_types = model.data_types;
   const std::string before = fmt::format("{}def @main() -> {} {{\n", print(types), str(param->type));
   const auto lines_before = static_cast<int>(std::ranges::count(before, '\n'));
+  const auto lines = static_cast<int>(std::ranges::count(text, '\n')) + 1;
   Diagnostics problems;
   auto module =
       frontends::import_relay(fmt::format("{}{}\n}}\n", before, text), {.file = "--input " + param->name}, problems);
   for (Diagnostic problem : problems.list()) {
     problem.location.line -= lines_before;
-    if (problem.location.line <= 0) {  // the value as a whole, which is the result of the program
+    if (problem.location.line > lines) {  // the end of the program, after the expression
+      problem.location.line = 0;
+      problem.source_line.clear();
+      problem.message = "the expression is not complete";
+      problem.help.clear();
+    } else if (problem.location.line <= 0) {  // the value as a whole, which is the result of the program
       problem.location.line = 0;
       problem.source_line.clear();
       problem.message = fmt::format("the value must be of type {}", str(param->type));

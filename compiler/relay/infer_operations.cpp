@@ -93,6 +93,9 @@ Type Inference::infer(Binding& binding, If& op) {
 
 Type Inference::infer(Binding& binding, Match& op) {
   const Type value = type_of(op.value, binding.location);
+  if (op.clauses.empty())
+    return fail(DiagnosticId::type_mismatch, binding.location, "this match has no arm, which would tell its type", {},
+                "write an arm for each constructor: match (%x) { Cons(%y, _) => ..., Nil => ... }");
   Branch result;
   for (Clause& clause : op.clauses) {
     bind_pattern(clause.pattern, value, next_symbol_, binding.location);
@@ -102,7 +105,7 @@ Type Inference::infer(Binding& binding, Match& op) {
     else
       result = arm;
   }
-  return result.type ? result.type : unifier_.fresh();
+  return result.type;
 }
 
 // Whether the function calls a parameter without type: each call may have other sizes.

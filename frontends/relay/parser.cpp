@@ -284,8 +284,8 @@ void Parser::check_globals() {
       std::vector<std::string> names;
       for (const auto& [other, entry] : known) names.push_back("@" + other);
       auto meant = meant_by("@" + name, [&] { return names; });
-      std::string help = meant ? fmt::format("did you mean '{}'?", *meant) : "";
-      if (!meant && may_report() && !names.empty() && names.size() <= most_shown)
+      std::string help = meant ? fmt::format("did you mean '{}'?", *meant) : why_hidden(name);
+      if (help.empty() && may_report() && !names.empty() && names.size() <= most_shown)
         help = fmt::format("defined here: {}", fmt::join(names, ", "));
       report(DiagnosticId::undefined_value, where, fmt::format("there is no {} @{}", what, name), std::move(help));
     }
