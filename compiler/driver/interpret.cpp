@@ -82,13 +82,20 @@ std::optional<Module> read_expression(const std::string& text, const Module& mod
   const std::string before = fmt::format("{}def @main() -> {} {{\n", print(types), str(param->type));
   const auto lines_before = static_cast<int>(std::ranges::count(before, '\n'));
   const std::string file = "--input " + param->name;
+  const auto lines = static_cast<int>(std::ranges::count(text, '\n')) + 1;
   Diagnostics problems;
   auto module = frontends::import_relay(fmt::format("{}{}\n}}\n", before, text), {.file = file}, problems);
   for (Diagnostic problem : problems.list()) {
-    problem.location.line = std::max(problem.location.line - lines_before, 0);
+    const int line = problem.location.line - lines_before;
+    problem.location.line = line > lines ? 0 : std::max(line, 0);
     if (problem.location.line == 0) problem.source_line.clear();
     // Another place of the program says what the value as a whole must be: it is the program's result.
-    if (std::erase_if(problem.details, [&](const std::string& d) { return d.starts_with(file); }) > 0) {
+    const auto is_of_whole =
+        std::erase_if(problem.details, [&](const std::string& d) { return d.starts_with(file); }) > 0;
+    if (line > lines) {  // the end of the program
+      problem.message = "the expression is not complete";
+      problem.help.clear();
+    } else if (is_of_whole) {
       problem.message = fmt::format("the value must be of type {}", str(param->type));
       problem.help = "give an expression of this type, or a tensor as a file: FILE.npy or FILE.pb";
     }

@@ -33,18 +33,26 @@ static std::string number_text(double value) {
 
 std::string str(const MetaReference& r) { return fmt::format("meta[{}][{}]", r.type_key, r.index); }
 
+static void write(const AttrValue& value, std::string& out) {
+  std::visit(overloaded{[&](std::monostate) { out += "None"; }, [&](bool b) { out += b ? "True" : "False"; },
+                        [&](int64_t i) { out += fmt::format("{}", i); }, [&](double d) { out += number_text(d); },
+                        [&](const std::string& s) { out += "\"" + s + "\""; },
+                        [&](const AttrList& list) {
+                          out += '[';
+                          for (size_t i = 0; i < list.size(); ++i) {
+                            if (i) out += ", ";
+                            write(list[i], out);
+                          }
+                          out += ']';
+                        },
+                        [&](const Dim& d) { out += d.str(); }, [&](const MetaReference& r) { out += str(r); }},
+             value.v);
+}
+
 std::string str(const AttrValue& value) {
-  return std::visit(overloaded{[](std::monostate) { return std::string("None"); },
-                               [](bool b) { return std::string(b ? "True" : "False"); },
-                               [](int64_t i) { return fmt::format("{}", i); }, [](double d) { return number_text(d); },
-                               [](const std::string& s) { return "\"" + s + "\""; },
-                               [](const AttrList& list) {
-                                 std::string text = "[";
-                                 for (size_t i = 0; i < list.size(); ++i) text += (i ? ", " : "") + str(list[i]);
-                                 return text + "]";
-                               },
-                               [](const Dim& d) { return d.str(); }, [](const MetaReference& r) { return str(r); }},
-                    value.v);
+  std::string text;
+  write(value, text);
+  return text;
 }
 
 AttrValue sizes_attribute(const Shape& shape) {

@@ -7,7 +7,7 @@
 namespace dlcc::relay {
 namespace {
 
-constexpr int64_t most_steps = 1'000'000;  // of one match; a step is the visit of a row
+constexpr int64_t most_steps = 1'000'000;  // of one match, for its arms and for what they leave; a step visits a row
 
 // The values that begin with one constructor, or all tuples of one length.
 struct Head {
@@ -184,9 +184,9 @@ class MatchChecker {
 
   void match(const Match& m, const SourceLocation& location) {
     std::vector<Row> rows;
+    matrix_.begin();
     for (size_t k = 0; k < m.clauses.size(); ++k) {
       Row row = {&m.clauses[k].pattern};
-      matrix_.begin();
       if (!is_trivially_useful(m.clauses[k].pattern, rows) && !matrix_.is_useful(rows, row))
         diagnostics_.warning(DiagnosticId::type_mismatch, location,
                              fmt::format("no value reaches arm {} of this match: earlier arms take them all", k + 1));

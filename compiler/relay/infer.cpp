@@ -211,7 +211,9 @@ void Inference::infer_binding(Binding binding) {
   found = unifier_.shallow(found);
   if (found->depth > type_limits::depth || found->size > type_limits::size)
     found = fail(DiagnosticId::too_large, binding.location,
-                 fmt::format("the type of %{} is too large: it has {} parts", binding.var->name, found->size));
+                 fmt::format("the type of {} is too large: it has more than {}", describe(binding.var),
+                             found->depth > type_limits::depth ? fmt::format("{} levels", type_limits::depth)
+                                                               : fmt::format("{} parts", type_limits::size)));
   if (annotation)
     apply_annotation(binding, found, annotation, first_symbol);
   else

@@ -454,8 +454,8 @@ std::string Inference::describe(const Atom& atom) const {
   return std::visit(
       overloaded{[](const Var& v) { return v->name.empty() ? "a value" : "%" + v->name; },
                  [](const Constant&) { return std::string("a constant"); },
-                 [](const GlobalRef& g) { return "@" + g.name; }, [](const ConstructorRef& c) { return c.name; },
-                 [](const OperatorRef& o) { return o.op->name; }},
+                 [](const GlobalRef& g) { return "@" + g.name.substr(0, g.name.find('#')); },
+                 [](const ConstructorRef& c) { return c.name; }, [](const OperatorRef& o) { return o.op->name; }},
       atom);
 }
 
@@ -487,7 +487,7 @@ std::vector<std::string> Inference::declaration_of(const Atom& callee) const {
   const GlobalRef* global = std::get_if<GlobalRef>(&callee);
   auto it = global ? module_.functions.find(global->name) : module_.functions.end();
   if (it == module_.functions.end() || it->second.location.line == 0) return {};
-  return {fmt::format("{}: @{} is declared here: {}", it->second.location.str(), global->name,
+  return {fmt::format("{}: {} is declared here: {}", it->second.location.str(), describe(callee),
                       text(relay::type_of(module_, callee)))};
 }
 

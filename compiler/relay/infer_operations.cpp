@@ -94,6 +94,9 @@ Type Inference::infer(Binding& binding, If& op) {
 
 Type Inference::infer(Binding& binding, Match& op) {
   const Type value = type_of(op.value, binding.location);
+  if (op.clauses.empty())
+    return fail(DiagnosticId::type_mismatch, binding.location, "this match has no arm, which would tell its type", {},
+                "write an arm for each constructor: match (%x) { Cons(%y, _) => ..., Nil => ... }");
   Branch result;
   for (Clause& clause : op.clauses) {
     bind_pattern(clause.pattern, value, next_symbol_, binding.location);
@@ -103,25 +106,30 @@ Type Inference::infer(Binding& binding, Match& op) {
     else
       result = arm;
   }
-  return result.type ? result.type : unifier_.fresh();
+  return result.type;
 }
 
-// Whether the block calls a parameter without type: each call may have other sizes.
-static bool calls_open_param(const Block& block, const std::vector<Var>& params) {
-  return std::ranges::any_of(block.bindings, [&](const Binding& b) {
-    const Call* call = std::get_if<Call>(&b.op);
-    const Var* callee = call ? std::get_if<Var>(&call->callee) : nullptr;
-    bool found = callee && !(*callee)->type && std::ranges::count(params, *callee) > 0;
-    for_each_block(b.op, [&](const Block& inner) { found = found || calls_open_param(inner, params); });
-    return found;
-  });
+// Whether the function calls a parameter without type: each call may have other sizes.
+static bool calls_open_param(const Function& function) {
+  std::set<int> open;
+  for (const Var& p : function.params)
+    if (!p->type) open.insert(p->id);
+  std::function<bool(const Block&)> calls = [&](const Block& block) {
+    return std::ranges::any_of(block.bindings, [&](const Binding& b) {
+      const Call* call = std::get_if<Call>(&b.op);
+      const Var* callee = call ? std::get_if<Var>(&call->callee) : nullptr;
+      bool found = callee && open.contains((*callee)->id);
+      for_each_block(b.op, [&](const Block& inner) { found = found || calls(inner); });
+      return found;
+    });
+  };
+  return !open.empty() && calls(function.body);
 }
 
 Type Inference::infer(Binding& binding, MakeFunction& op) {
   Function& function = *op.function;
-  const bool may_be_template =
-      this->may_be_template(function) &&
-      (shared_.contains(binding.var->id) || has_kinds(function) || calls_open_param(function.body, function.params));
+  const bool may_be_template = this->may_be_template(function) &&
+                               (shared_.contains(binding.var->id) || has_kinds(function) || calls_open_param(function));
   if (may_be_template && is_copy_of_template(binding.var)) {  // its text was inferred: only uses are of interest
     add_template(binding.var, std::exchange(function, {}), scopes_.open(scope_), true);
     return unifier_.fresh();

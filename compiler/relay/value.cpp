@@ -51,8 +51,8 @@ ValueNode::~ValueNode() {
 
 std::string str(const Value& value, size_t most) {
   std::string out;
-  std::set<const ValueNode*> references;
-  std::vector<std::variant<Value, std::string>> rest = {value};  // pending output, the next item last
+  std::set<const ValueNode*> open;                                                 // references that are being written
+  std::vector<std::variant<Value, std::string, const ValueNode*>> rest = {value};  // pending output, the next item last
   auto list = [&](const std::vector<Value>& parts, std::string close) {
     out += "(";
     rest.emplace_back(std::move(close));
@@ -68,6 +68,10 @@ std::string str(const Value& value, size_t most) {
       out += *text;
       continue;
     }
+    if (auto* reference = std::get_if<const ValueNode*>(&next)) {
+      open.erase(*reference);
+      continue;
+    }
     const Value& v = std::get<Value>(next);
     std::visit(overloaded{[&](const Constant& c) { out += tensor_text(c, most - out.size()); },
                           [&](const TupleValue& t) { list(t.fields, t.fields.size() == 1 ? ",)" : ")"); },
@@ -79,10 +83,12 @@ std::string str(const Value& value, size_t most) {
                           [&](const ConstructorValue& c) { out += c.constructor->name; },
                           [&](const RefValue& r) {
                             out += "ref";
-                            if (references.insert(v.get()).second)
-                              list({r.contents}, ")");
-                            else
+                            if (!open.insert(v.get()).second) {
                               out += "(...)";
+                              return;
+                            }
+                            rest.emplace_back(v.get());
+                            list({r.contents}, ")");
                           }},
                v->v);
   }

@@ -123,10 +123,11 @@ class Formatter {
     return out_.size() - (line == std::string::npos ? 0 : line + 1);
   }
 
+  // The indentation is limited, so that the length of the text is linear in the size of the program.
   void new_line(size_t indent) {
     while (out_.ends_with(' ')) out_.pop_back();
     out_ += '\n';
-    out_.append(indent, ' ');
+    out_.append(std::min(indent, width), ' ');
   }
 
   void part(const FormatPart& p, size_t indent) {

@@ -253,12 +253,17 @@ const MetadataNode* Metadata::find(const std::string& type_key, int64_t index) c
 
 std::optional<Metadata> parse_metadata(std::string_view text, const SourceLocation& location,
                                        Diagnostics& diagnostics) {
-  json root = json::parse(text, nullptr, false);
-  if (root.is_discarded()) {
-    diagnostics.error(DiagnosticId::syntax_error, location, "the metadata is not JSON");
+  try {
+    return Reader(json::parse(text), location, diagnostics).read();
+  } catch (const json::parse_error& e) {
+    const std::string_view read = text.substr(0, e.byte);
+    SourceLocation where = location;
+    where.line += static_cast<int>(std::ranges::count(read, '\n'));
+    if (const size_t line = read.rfind('\n'); line != std::string_view::npos)
+      where.column = static_cast<int>(std::max<size_t>(read.size() - line - 1, 1));
+    diagnostics.error(DiagnosticId::syntax_error, where, "the metadata is not JSON");
     return std::nullopt;
   }
-  return Reader(root, location, diagnostics).read();
 }
 
 }  // namespace dlcc::frontends::relay_text

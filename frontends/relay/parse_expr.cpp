@@ -415,6 +415,7 @@ Parser::Value Parser::dynamic_call(const std::string& name, const Operator& op, 
 std::string Parser::remedy_for_name(const std::string& name) {
   if (!may_report()) return "";
   if (auto remedy = remedy_for_operator_without_type(name)) return *remedy;
+  if (std::string why = why_hidden(name); !why.empty()) return why;
   if (std::ranges::count(locals_.all(), name)) return fmt::format("did you mean '%{}'?", name);
   if (module_.functions.contains(name)) return fmt::format("did you mean '@{}'?", name);
   if (auto elsewhere = operator_named_elsewhere(name)) return fmt::format("did you mean '{}'?", *elsewhere);
@@ -438,7 +439,9 @@ Atom Parser::undefined_local(const Token& t) {
   constexpr size_t most_shown = 5;  // variables in a remedy
   auto meant = meant_by(t.text, [&] { return locals_.all(); });
   std::string help = meant ? fmt::format("did you mean '%{}'?", *meant) : "";
-  if (const std::vector<std::string> all = locals_.all(); !meant && may_report() && all.size() <= most_shown)
+  std::vector<std::string> all = locals_.all();
+  std::erase(all, "");  // after an error
+  if (!meant && may_report() && all.size() <= most_shown)
     help = all.empty() ? "no variable is defined here" : fmt::format("defined here: %{}", fmt::join(all, ", %"));
   return unknown(DiagnosticId::undefined_value, lexer_.location(t), fmt::format("%{} is not defined here", t.text),
                  help);

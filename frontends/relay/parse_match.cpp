@@ -14,6 +14,7 @@ Parser::Value Parser::match_statement() {
   list("}", [&] {
     BlockScope scope(*this);
     Clause clause;
+    names_in_pattern_.clear();
     clause.pattern = pattern();
     if (!expect("=>", "the pattern")) return;
     Block body;
@@ -45,7 +46,12 @@ Pattern Parser::pattern_without_range() {
     return {Pattern::Tuple{std::move(fields)}};
   }
   if (peek().kind == TokenKind::local) {
-    Var var = module_.fresh(std::string(lexer_.next().text));
+    const Token name = lexer_.next();
+    Var var = module_.fresh(std::string(name.text));
+    if (!names_in_pattern_.insert(var->name).second)
+      report(DiagnosticId::duplicate_definition, lexer_.location(name),
+             fmt::format("%{} occurs twice in the pattern", var->name),
+             "give one of them another name, and compare the values in the arm");
     if (accept(":")) var->type = type();
     locals_.add(var->name, var);
     return {Pattern::Bind{var}};
@@ -62,7 +68,7 @@ Pattern Parser::pattern_without_range() {
       return names;
     });
     report(DiagnosticId::undefined_value, lexer_.location(name), fmt::format("there is no constructor {}", name.text),
-           meant ? fmt::format("did you mean '{}'?", *meant) : "");
+           meant ? fmt::format("did you mean '{}'?", *meant) : why_hidden(std::string(name.text)));
   }
   if (it != constructors_.end() && it->second.fields != fields.size())
     report(DiagnosticId::wrong_arity, lexer_.location(name),

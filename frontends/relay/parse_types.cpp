@@ -186,6 +186,9 @@ std::vector<TypeVariable> Parser::type_params() {
   if (!accept("[")) return params;
   list("]", [&] {
     Token name = expect_kind(TokenKind::identifier, "a type variable");
+    if (std::ranges::find(params, name.text, &TypeVariable::name) != params.end())
+      report(DiagnosticId::duplicate_definition, lexer_.location(name),
+             fmt::format("the type variable {} is declared twice", name.text), "give each variable a name of its own");
     params.push_back({module_.next_id++, std::string(name.text)});
     if (accept(":"))
       if (auto declared = kind()) kinds_.emplace(params.back().id, KindOfVariable{*declared, lexer_.location(name)});

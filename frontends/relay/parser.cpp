@@ -284,11 +284,12 @@ void Parser::interface_names() {
   for (const Var& p : main.params) module_.input_names.push_back(p->name);
 }
 
-// "did you mean '@f'?", or the functions that there are.
-std::string Parser::remedy_for_global(const std::string& name, const std::vector<std::string>& known) const {
+// "did you mean '@f'?", why the prelude's function is hidden, or the functions that there are.
+std::string Parser::remedy_for_global(const std::string& name, const std::vector<std::string>& known) {
   constexpr size_t most_shown = 5;
   const auto meant = meant_by("@" + name, [&] { return known; });
   if (meant) return fmt::format("did you mean '{}'?", *meant);
+  if (std::string reason = why_hidden(name); !reason.empty()) return reason;
   const bool is_short = may_report() && !known.empty() && known.size() <= most_shown;
   return is_short ? fmt::format("defined here: {}", fmt::join(known, ", ")) : "";
 }

@@ -69,7 +69,7 @@ class Parser {
   void expression_file();
   void interface_names();
   bool metadata();
-  std::string remedy_for_global(const std::string& name, const std::vector<std::string>& known) const;
+  std::string remedy_for_global(const std::string& name, const std::vector<std::string>& known);
   void check_globals();
 
   // ---- the prelude (prelude.cpp). The load_ functions add the definition with this name, and those that it uses. They
@@ -81,6 +81,8 @@ class Parser {
   bool load_constructor(const std::string& name);
   bool load_function(const std::string& name);
   void load_functions();
+  // Why the text cannot use this name of the prelude; "" for other names.
+  std::string why_hidden(const std::string& name);
 
   // ---- functions, blocks, expressions (parse_expr.cpp, parse_match.cpp, parse_operations.cpp)
   relay::Function function_rest();
@@ -277,8 +279,9 @@ class Parser {
     size_t fields;
   };
   std::map<std::string, Constructor> constructors_;
-  std::optional<relay::Module> prelude_;  // parsed at its first use
-  std::set<std::string> loaded_types_;    // of the prelude
+  std::optional<relay::Module> prelude_;    // parsed at its first use
+  std::set<std::string> loaded_types_;      // of the prelude
+  std::set<std::string> names_in_pattern_;  // of the variables that the current pattern binds so far
   std::vector<std::pair<std::string, SourceLocation>> globals_used_, tensor_functions_used_;
   Metadata metadata_;
   std::set<std::string> symbols_;  // names of sizes in the Relay text

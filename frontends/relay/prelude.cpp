@@ -105,6 +105,26 @@ bool Parser::load_function(const std::string& name) {
   return true;
 }
 
+std::string Parser::why_hidden(const std::string& name) {
+  if (options_.is_prelude || !names_of_prelude().contains(name)) return "";
+  std::set<std::string> types;
+  if (const DataTypeDef* def = prelude().data_type_of_constructor(name)) types.insert(def->name);
+  if (const auto f = prelude().functions.find(name); f != prelude().functions.end()) {
+    for (const Var& p : f->second.params) find_data_types(p->type, types);
+    find_data_types(f->second.result_type, types);
+  }
+  for (const std::string& type : types) {
+    if (loaded_types_.contains(type)) continue;
+    std::string own = module_.data_types.contains(type) ? "type " + type : "";
+    for (const ConstructorDef& c : prelude().data_types.at(type).constructors)
+      if (own.empty() && constructors_.contains(c.name)) own = "constructor " + c.name;
+    if (!own.empty())
+      return fmt::format("the text has its own {}, so that the prelude's {}, which {} belongs to, is not available",
+                         own, type, name);
+  }
+  return "";
+}
+
 // Adds the functions of the prelude that the text uses and does not define, and their callees in the prelude.
 void Parser::load_functions() {
   if (options_.is_prelude) return;

@@ -253,6 +253,9 @@ END
 expect_status 0 run --interpret functions.rly --input 'f=fn (%y: int32) { %y * 7 }' --input 'xs=Cons(1, Cons(2, Nil))' \
   --input 'fs=Cons(fn (%y: int32) { %y + @id(10) }, Nil)'
 grep -qF '(7, Cons(11, Cons(12, Nil)))' out.txt || fail "functions as inputs: $(cat out.txt)"
+echo 'def @main(%xs: List[int32]) { %xs }' > functions.rly
+expect_status 1 run --interpret functions.rly --input 'Cons(1'
+grep -qF 'the expression is not complete' err.txt || fail "an incomplete input: $(cat err.txt)"
 echo 'def @main(%x: Tensor[(?, 3), float32]) { sum(%x, axis=[0]) }' > functions.rly
 expect_status 1 run --interpret functions.rly --input 'zeros(shape=[0, 3], dtype="float32")'
 grep -qF 'where x_0 is at least 1, found Tensor[(0, 3), float32]' err.txt || fail "an input without rows: $(cat err.txt)"

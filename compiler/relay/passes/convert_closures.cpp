@@ -322,6 +322,33 @@ class Converter {
   Context context_;
 };
 
+// Whether values of the type may have functions in them.
+bool may_have_functions(const Module& module, const Type& type, std::set<std::string>& seen) {
+  auto any = [&](const std::vector<Type>& types) {
+    return std::ranges::any_of(types, [&](const Type& t) { return may_have_functions(module, t, seen); });
+  };
+  if (as<FunctionType>(type) || any(parts_of(type))) return true;
+  const DataType* data = as<DataType>(type);
+  const auto def =
+      data && seen.insert(data->name).second ? module.data_types.find(data->name) : module.data_types.end();
+  return def != module.data_types.end() &&
+         std::ranges::any_of(def->second.constructors, [&](const ConstructorDef& c) { return any(c.fields); });
+}
+
+// A function from outside is none of those that become data.
+bool check_inputs(const Module& module, Diagnostics& diagnostics) {
+  const auto main = module.functions.find("main");
+  if (main == module.functions.end()) return true;
+  for (const Var& p : main->second.params)
+    if (std::set<std::string> seen; may_have_functions(module, p->type, seen)) {
+      diagnostics.error(DiagnosticId::unsupported_construct, main->second.location,
+                        fmt::format("the input %{} of type {} may be any function", p->name, str(p->type)), {},
+                        "@main may take tensors and data without functions");
+      return false;
+    }
+  return true;
+}
+
 }  // namespace
 
 Module convert_closures(Module module, PassContext& context) {
@@ -332,6 +359,7 @@ Module convert_closures(Module module, PassContext& context) {
                       "run the pass monomorphize before");
     return module;
   }
+  if (!check_inputs(module, diagnostics)) return module;
   module = eta_expand(std::move(module), context);
   Converter(module, diagnostics).run();
   if (!diagnostics.has_errors()) infer_again(module, context);

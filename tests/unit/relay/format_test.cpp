@@ -90,6 +90,15 @@ TEST_CASE("the layout of nested text takes linear time") {
   CHECK(found == "def @f() {\n  " + std::string(20000, '(') + "1" + std::string(20000, ')') + "\n}\n");
 }
 
+TEST_CASE("the indentation of branches nested deeply is limited") {
+  std::string text = "def @f(%x: bool) { ";
+  for (int k = 0; k < 2000; ++k) text += "if (%x) { %x } else { ";
+  text += "%x" + std::string(2001, '}');
+  std::string found;
+  on_deep_stack([&] { found = formatted(text); });
+  CHECK(found.size() < 1'000'000);
+}
+
 TEST_CASE("a list that does not fit has an item on each line") {
   const std::string name(40, 'a');
   CHECK(formatted("def @f(%" + name + ": int32) { (%" + name + " + 1, %" + name + ", %" + name + ") }") ==

@@ -47,7 +47,9 @@ TEST_CASE("values of every type are printed as text") {
   CHECK(interpreted("def @main() { (full(1f, shape=[2], dtype=\"float32\"),) }") == "(Tensor[(2), float32]{1, 1},)");
   CHECK(interpreted("def @main() { cast(7, dtype=\"uint8\") }") == "uint8{7}");
   CHECK(interpreted("def @main() { (ref(ref(1)), fn () { 1 }) }") == "(ref(ref(1)), <function>)");
-  CHECK(interpreted("def @main() { let %r = ref(1); (%r, %r) }") == "(ref(1), ref(...))");
+  CHECK(interpreted("def @main() { let %r = ref(1); (%r, %r) }") == "(ref(1), ref(1))");
+  CHECK(interpreted("type L { E, R(ref(L)) } def @main() { let %r = ref(E); ref_write(%r, R(%r)); (%r, %r) }") ==
+        "(ref(R(ref(...))), ref(R(ref(...))))");
   CHECK(interpreted(list + "def @main() { Cons(1, Cons(2, Nil)) }") == "Cons(1, Cons(2, Nil))");
 }
 
@@ -216,6 +218,10 @@ def @main() {
         "(3, Rose(2, Cons(Rose(4, Nil), Cons(Rose(6, Nil), Nil))))");
   CHECK(interpreted("def @main() { (@nat_add(S(Z), S(S(Z))), @nat_to_int(@int_to_nat(300000))) }") ==
         "(S(S(S(Z))), 300000)");
+}
+
+TEST_CASE("a function is applied no times for a negative number") {
+  CHECK(interpreted("def @main() { @iterate(fn (%x: int32) { %x + 1 }, -1)(5) }") == "5");
 }
 
 TEST_CASE("the prelude's types in signatures; definitions of the text take precedence") {

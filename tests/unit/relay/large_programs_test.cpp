@@ -66,6 +66,14 @@ TEST_CASE("a match over ten thousand constructors") {
     arms += fmt::format("C{}(%x) => %x + {},\n", i, i);
   }
   check_time(type + "}\ndef @main(%t: T) -> int32 { match (%t) {" + arms + "} }", 5);
+  std::string pairs;
+  for (int i = 0; i < size / 10; ++i) pairs += fmt::format("(C{}(%x), C{}(_)) => %x + {},\n", i, i, i);
+  check_time(type + "}\ndef @main(%t: (T, T)) -> int32 { match (%t) {" + pairs + "_ => 0} }", 2);
+}
+
+TEST_CASE("functions and lists of attributes nested a hundred thousand deep") {
+  check_time("def @main(%x: int32) {" + repeat("fn () { ", size) + "%x" + repeat(" }()", size) + "}", 10);
+  check_time("def @main(%x: int32, A=" + repeat("[", size) + repeat("]", size) + ") { %x }", 2);
 }
 
 TEST_CASE("a fold over a list of a million scalars") {
