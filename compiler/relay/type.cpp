@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "support/diagnostics.h"
 
@@ -239,6 +240,34 @@ std::string element_text(const TensorType& t) {
   return fmt::format("{}x{}", t.dtype == dtype::boolean ? "uint1" : name(t.dtype), t.lanes);
 }
 
+// The name without the number that with_distinct_names() appends.
+std::string stem_of(const std::string& name) {
+  const size_t end = name.find_last_not_of("0123456789");
+  const bool is_numbered = end != std::string::npos && end > 0 && end + 1 < name.size() && name[end] == '_';
+  return is_numbered ? name.substr(0, end) : name;
+}
+
+// A generic function type whose bound variables have other names than the free ones in it, without numbers if possible,
+// so that the type that is read from the text has the same text.
+FunctionType with_distinct_names(const Type& type) {
+  const FunctionType& f = *as<FunctionType>(type);
+  std::set<std::string> taken;
+  for_each_free_variable(type, [&](const TypeVariable& v) { taken.insert(v.name); });
+  std::map<int, TypeVariable> renamed;
+  for (const TypeVariable& v : f.type_params) {
+    TypeVariable distinct = v;
+    const std::string stem = distinct.name = stem_of(v.name);
+    for (int k = 1; !taken.insert(distinct.name).second; ++k) distinct.name = fmt::format("{}_{}", stem, k);
+    if (distinct.name != v.name) renamed.emplace(v.id, std::move(distinct));
+  }
+  if (renamed.empty()) return f;
+  return *as<FunctionType>(map_leaves(type, [&](const Type& leaf) {
+    const VariableType* v = as<VariableType>(leaf);
+    const auto it = v ? renamed.find(v->variable.id) : renamed.end();
+    return it == renamed.end() ? leaf : variable_type(it->second);
+  }));
+}
+
 void write(const Type& type, std::string& out) {
   if (!type) {
     out += "_";
@@ -258,7 +287,8 @@ void write(const Type& type, std::string& out) {
                           write_list(t.fields, out);
                           out += t.fields.size() == 1 ? ",)" : ")";
                         },
-                        [&](const FunctionType& t) {
+                        [&](const FunctionType& function) {
+                          const FunctionType t = function.type_params.empty() ? function : with_distinct_names(type);
                           out += "fn ";
                           for (size_t i = 0; i < t.type_params.size(); ++i)
                             out += (i ? ", " : "[") + str(t.type_params[i]);
