@@ -346,6 +346,13 @@ class StageScheduler {
     return std::max(1, machine_.lanes(widest));
   }
 
+  // The lanes of a vector of the elements that are loaded. A search for positions computes wider values of them.
+  int64_t loaded_lanes() const {
+    int widest = 0;
+    for (const Load& l : loads_of(stage_.values[0])) widest = std::max(widest, bits(l.buffer->type));
+    return widest < 8 ? lanes() : std::max(1, machine_.lanes(widest));
+  }
+
   static bool depends_on(const Load& l, const std::vector<Axis>& axes) {
     return std::ranges::any_of(l.indices, [&](const Expr& i) {
       return std::ranges::any_of(axes, [&](const Axis& a) { return uses(i, a.var); });
@@ -355,7 +362,7 @@ class StageScheduler {
   // Whether the operands that change along the reduced axes are contiguous along the last of them, and not along an
   // axis of the results.
   bool prefers_row_reduction() const {
-    if (!is_order_independent(*stage_.reduction) || reduced_.empty() || provably_lt(reduced_.back(), lanes()))
+    if (!is_order_independent(*stage_.reduction) || reduced_.empty() || provably_lt(reduced_.back(), loaded_lanes()))
       return false;
     const Var& last_axis = stage_.reduction->axes.back().var;
     bool along_reduced = false;

@@ -1,0 +1,37 @@
+// Reductions of rows whose number is symbolic, in all engines: rows shorter than a vector, whose lanes are rows, and
+// longer ones, and sums of sequences in tiles of a symbolic batch, at sizes around those of vectors and tiles.
+#include <doctest/doctest.h>
+
+#include <string>
+
+#include "engines.h"
+
+using namespace dlcc;
+
+namespace {
+
+void check_at_sizes(const std::string& result, const std::string& type, int64_t columns) {
+  const std::string text = "#[version = \"0.0.5\"]\ndef @main(%x: Tensor[" + type + ", float32]) {\n  " + result + "\n}\n";
+  unsigned seed = 0;
+  for (int64_t rows : {1, 2, 7, 15, 16, 17, 67})
+    CHECK_MESSAGE(difference_of_engines(seed++, text, {{dtype::f32, {rows, columns}}}) == "", text);
+}
+
+}  // namespace
+
+TEST_CASE("reductions of a symbolic number of short rows") {
+  for (int64_t columns : {2, 3, 5, 8, 15, 21}) {
+    const std::string type = "(n, " + std::to_string(columns) + ")";
+    for (const char* result : {"nn.softmax(%x)", "argmax(%x, axis=[1])", "max(%x, axis=[1])",
+                               "sum(multiply(%x, %x), axis=[1])"})
+      check_at_sizes(result, type, columns);
+  }
+}
+
+TEST_CASE("sums of sequences of a symbolic batch") {
+  unsigned seed = 0;
+  const std::string text =
+      "#[version = \"0.0.5\"]\ndef @main(%x: Tensor[(b, t, 20), float32]) { sum(%x, axis=[1]) }\n";
+  for (int64_t batch : {1, 2, 3, 4, 6, 7, 8, 9, 15, 16, 17})
+    CHECK(difference_of_engines(seed++, text, {{dtype::f32, {batch, 5, 20}}}) == "");
+}
