@@ -249,9 +249,24 @@ class StageScheduler {
         Var i = make_var(var->name);
         return for_loop(i, n, LoopKind::vector, substitute(version, {{var, begin + first + Expr(i)}}));
       };
-      return count.is_constant() ? vector(Expr(0), count.value())
-                                 : in_vectors(count, lanes(), LoopKind::parallel, vector);
+      return count.is_constant() && !reads_quotients(var) ? vector(Expr(0), count.value())
+                                                          : in_vectors(count, lanes(), LoopKind::parallel, vector);
     });
+  }
+
+  // Whether an index is a quotient of the variable of which each vector has the same ones but for the first: those of a
+  // loop over one vector are known numbers, so that its elements are loaded and shuffled.
+  bool reads_quotients(const Var& v) const {
+    bool any = false;
+    for (const Expr& value : values())
+      for (const Load& l : loads_of(value))
+        for (const Expr& index : l.indices)
+          for_each_expr(index, [&](const Expr& e) {
+            const Binary* x = as<Binary>(e);
+            const auto divisor = x && x->op == BinaryOp::floor_div ? constant_integer(x->b) : std::nullopt;
+            any |= divisor && *divisor > 1 && lanes() % *divisor == 0 && uses(x->a, v);
+          });
+    return any;
   }
 
   // A vector loop without outer loops becomes a parallel loop over large chunks, each a vector loop, so that threads
