@@ -1,6 +1,7 @@
 #include "tensor/schedules/tiled_reduction.h"
 
 #include <algorithm>
+#include <bit>
 #include <functional>
 
 #include "tensor/analysis.h"
@@ -196,7 +197,9 @@ class TileChooser {
       shares_vectors |= shared[k] && strides_[k] > 0;
     }
     const int64_t extent = axis < 0 ? 1 : typical_extent(axis), width = typical_extent(row_);
-    const int64_t most = std::clamp<int64_t>(ceil_div(width, lanes_), 1, machine_.max_row_vectors);
+    // A row narrower than a vector may have two vectors of fewer lanes.
+    const int64_t lanes = std::min(lanes_, static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(width))));
+    const int64_t most = std::clamp<int64_t>(ceil_div(width, lanes), 1, machine_.max_row_vectors);
     for (int64_t vectors = 1; vectors <= most; ++vectors) {
       if (unrolled * vectors > 1 && !fits_registers(unrolled, vectors, shared)) break;
       double time = 0;

@@ -29,6 +29,12 @@ TEST_CASE("reductions of a symbolic number of short rows") {
   }
 }
 
+TEST_CASE("reductions of narrow columns of symbolic length") {
+  for (int64_t columns : {3, 5, 7, 13})
+    for (const char* result : {"sum(%x, axis=[0])", "max(%x, axis=[0])", "nn.softmax(%x, axis=0)"})
+      check_at_sizes(result, "(n, " + std::to_string(columns) + ")", columns);
+}
+
 TEST_CASE("sums of sequences of a symbolic batch") {
   unsigned seed = 0;
   const std::string text =
