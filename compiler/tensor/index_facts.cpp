@@ -33,13 +33,18 @@ IndexFacts::IndexFacts(const std::vector<Symbol>& symbols) {
   for (const Symbol& s : symbols) dims_.emplace(scalar_of(s), Dim::symbol(s));
 }
 
+Dim IndexFacts::name_unknown(const Var& v, int64_t high) {
+  // No symbol of a model has a name with a percent sign.
+  const Dim variable = Dim::symbol({fmt::format("%{}", next_unknown_++), 0, high});
+  dims_.insert_or_assign(v, variable);
+  unknown_.insert_or_assign(scalar_of(variable.symbols()[0]), Expr(v));
+  return variable;
+}
+
 void IndexFacts::enter_loop(const Var& v, const Expr& extent) {
   const auto end = value_of(extent);
   const bool is_number = end && end->is_constant() && end->value() > 0;
-  // No symbol of a model has a name with a percent sign.
-  const Dim variable = Dim::symbol({fmt::format("%{}", next_loop_++), 0, is_number ? end->value() - 1 : INT64_MAX});
-  dims_.insert_or_assign(v, variable);
-  loop_variables_.insert_or_assign(scalar_of(variable.symbols()[0]), Expr(v));
+  const Dim variable = name_unknown(v, is_number ? end->value() - 1 : INT64_MAX);
   if (!end || is_number) return;
   facts_.assume_le(variable, *end - Dim(1));
   // A loop over a product of sizes has iterations only if no size is zero.
@@ -60,6 +65,11 @@ void IndexFacts::assume(const Expr& condition) {
   if (!x) return;
   if (x->op == BinaryOp::logical_and) return assume(x->a), assume(x->b);
   if (!is_comparison(x->op) || x->a.type() != dtype::i64) return;
+  const VarRef* ref = as<VarRef>(x->a);
+  if (ref && x->op == BinaryOp::ge && constant_integer(x->b) == 0 && !dims_.contains(ref->var)) {
+    name_unknown(ref->var, INT64_MAX);
+    return;
+  }
   auto a = value_of(x->a), b = value_of(x->b);
   if (!a || !b) return;
   if (a->is_constant() && b->is_constant()) return;
@@ -88,7 +98,7 @@ std::optional<Dim> IndexFacts::value_of(const Expr& e) const {
   });
 }
 
-Expr IndexFacts::expression_of(const Dim& d) const { return substitute(Expr(d), loop_variables_); }
+Expr IndexFacts::expression_of(const Dim& d) const { return substitute(Expr(d), unknown_); }
 
 IndexFacts facts_within(const Stage& stage, std::vector<Symbol> symbols) {
   std::vector<Axis> axes = stage.axes;

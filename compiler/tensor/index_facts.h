@@ -27,7 +27,8 @@ class IndexFacts {
   void enter_loop(const Var&, const Expr& extent);
   // variable = value, in a let.
   void define(const Var&, const Expr& value);
-  // The condition holds, in a branch.
+  // The condition holds, in a branch or behind a requirement. A variable of unknown value that is not negative gets a
+  // symbol, as a loop variable has.
   void assume(const Expr& condition);
 
   // The value of integer arithmetic, with a symbol for each loop variable; empty as for dim_of (tensor/dim_of.h).
@@ -42,10 +43,13 @@ class IndexFacts {
   std::optional<Halo> beyond(const Expr& index, const Dim& extent) const;
 
  private:
-  std::map<Var, Dim> dims_;             // the values of variables
-  std::map<Var, Expr> loop_variables_;  // by the variables of their symbols
+  // A new symbol in [0, high] for a variable whose value is not known.
+  Dim name_unknown(const Var&, int64_t high);
+
+  std::map<Var, Dim> dims_;      // the values of variables
+  std::map<Var, Expr> unknown_;  // the variables of unknown value, by those of their symbols
   Facts facts_;
-  int next_loop_ = 0;  // the number in the name of the next loop variable's symbol
+  int next_unknown_ = 0;  // the number in the name of the next symbol
 };
 
 // The facts that hold at a point of the stage's axes; `symbols` beside those of the axes.

@@ -74,7 +74,8 @@ Expr rounded(const std::string& rounding, const ResizedAxis& a, Expr x) {
   return rounding == "round_prefer_floor" ? ceil(x - half) : floor(x + half);
 }
 
-Expr quotient_rounded_up(Expr a, Expr b) { return Expr(0) - floor_div(Expr(0) - a, b); }
+// The divisor is positive.
+Expr quotient_rounded_up(const Expr& a, const Expr& b) { return floor_div(a + b - Expr(1), b); }
 
 Expr rounded(const std::string& rounding, const ResizedAxis& a, const Position& x) {
   const auto& [n, d] = x;

@@ -57,11 +57,31 @@ void combine_at(Statements& s, const Combination& c, const Tensor& y, const std:
     s.store(y, target, c.combine(y(target), updates(source)));
 }
 
-// The position that an index means, which is required to be in the axis; negative ones count from the end.
+// The position that an index means, which is required to be in the axis, so that accesses there need no predicate;
+// negative ones count from the end.
 Expr position_of(Statements& s, const Expr& index, const Dim& extent) {
   const Expr n(extent), at = s.let("at", cast(dtype::i64, index));
-  s.require(logical_and(Expr(0) - n <= at, at < n), tensor::Status::index_out_of_range);
-  return s.let("position", select(at < Expr(0), at + n, at));
+  const Expr position = s.let("position", select(at < Expr(0), at + n, at));
+  s.require(logical_and(position >= Expr(0), position < n), tensor::Status::index_out_of_range);
+  return position;
+}
+
+// Loops over the elements of a slice, which are different ones: the innermost is a vector loop.
+void each_element(Statements& s, Shape slice, const std::function<void(Index)>& body) {
+  if (slice.empty()) return body({});
+  const Dim row = slice.back();
+  slice.pop_back();
+  s.loops(slice, [&](Index outer) {
+    std::vector<Expr> index = outer;
+    index.emplace_back();
+    s.loop(
+        "i", Expr(row),
+        [&](const Expr& i) {
+          index.back() = i;
+          body(index);
+        },
+        tensor::LoopKind::vector);
+  });
 }
 
 Tensor copy_of(Definition& d, const Tensor& data) {
@@ -161,7 +181,7 @@ TensorFunction define_scatter_nd(const ScatterNdAttrs& a, const Operands& in) {
       at.insert(at.begin(), Expr(k));
       target.push_back(position_of(s, indices(at), data.shape()[static_cast<size_t>(k)]));
     }
-    s.loops(slice, [&](Index i) {
+    each_element(s, slice, [&](Index i) {
       std::vector<Expr> from = source, to = target;
       from.insert(from.end(), i.begin(), i.end());
       to.insert(to.end(), i.begin(), i.end());

@@ -57,7 +57,6 @@ class LayoutApplier {
               Ranges outside = ranges_;
               std::optional<IndexFacts> facts_outside = facts_;
               assume(condition);
-              if (facts_) facts_->assume(condition);
               Stmt a = run(x.then_body);
               ranges_ = std::move(outside);
               facts_ = std::move(facts_outside);
@@ -66,6 +65,7 @@ class LayoutApplier {
             },
             [&](const Require& x) {
               Expr condition = expr(x.condition);
+              assume(condition);
               return constant_integer(condition) == 1 ? nullptr : require(condition, x.status);
             },
             [&](const Prefetch& x) {
@@ -87,10 +87,12 @@ class LayoutApplier {
     const int64_t high = bound ? std::min(bound->high, max_elements) : max_elements;
     if (high <= 0) return nullptr;
     ranges_[x.var] = {0, high - 1};
-    std::optional<IndexFacts> outside = facts_;
+    const Ranges outside = ranges_;
+    const std::optional<IndexFacts> facts_outside = facts_;
     if (facts_) facts_->enter_loop(x.var, extent);
     Stmt body = run(x.body);
-    facts_ = std::move(outside);
+    ranges_ = outside;
+    facts_ = facts_outside;
     return for_loop(x.var, extent, x.kind, body);
   }
 
@@ -100,14 +102,22 @@ class LayoutApplier {
     return result;
   }
 
-  // Narrows the ranges of variables that the condition compares with constants.
+  // The condition holds in the statements that follow.
   void assume(const Expr& condition) {
+    narrow_ranges(condition);
+    if (facts_) facts_->assume(condition);
+  }
+
+  // Narrows the ranges of variables that the condition compares with constants.
+  void narrow_ranges(const Expr& condition) {
     const Binary* b = as<Binary>(condition);
     if (!b) return;
-    if (b->op == BinaryOp::logical_and) return assume(b->a), assume(b->b);
+    if (b->op == BinaryOp::logical_and) return narrow_ranges(b->a), narrow_ranges(b->b);
     const VarRef* ref = as<VarRef>(b->a);
     auto bound = constant_integer(b->b);
-    auto range = ref && bound ? ranges_.find(ref->var) : ranges_.end();
+    if (!ref || !bound || ref->var->type != dtype::i64) return;
+    if (b->op == BinaryOp::ge) ranges_.try_emplace(ref->var, Range{*bound, INT64_MAX});
+    auto range = ranges_.find(ref->var);
     if (range == ranges_.end()) return;
     if (b->op == BinaryOp::ge) range->second.low = std::max(range->second.low, *bound);
     if (b->op == BinaryOp::lt) range->second.high = std::min(range->second.high, *bound - 1);

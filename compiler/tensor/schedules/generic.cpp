@@ -249,9 +249,24 @@ class StageScheduler {
         Var i = make_var(var->name);
         return for_loop(i, n, LoopKind::vector, substitute(version, {{var, begin + first + Expr(i)}}));
       };
-      return count.is_constant() ? vector(Expr(0), count.value())
-                                 : in_vectors(count, lanes(), LoopKind::parallel, vector);
+      return count.is_constant() && !reads_quotients(var) ? vector(Expr(0), count.value())
+                                                          : in_vectors(count, lanes(), LoopKind::parallel, vector);
     });
+  }
+
+  // Whether an index is a quotient of the variable of which each vector has the same ones but for the first: those of a
+  // loop over one vector are known numbers, so that its elements are loaded and shuffled.
+  bool reads_quotients(const Var& v) const {
+    bool any = false;
+    for (const Expr& value : values())
+      for (const Load& l : loads_of(value))
+        for (const Expr& index : l.indices)
+          for_each_expr(index, [&](const Expr& e) {
+            const Binary* x = as<Binary>(e);
+            const auto divisor = x && x->op == BinaryOp::floor_div ? constant_integer(x->b) : std::nullopt;
+            any |= divisor && *divisor > 1 && lanes() % *divisor == 0 && uses(x->a, v);
+          });
+    return any;
   }
 
   // A vector loop without outer loops becomes a parallel loop over large chunks, each a vector loop, so that threads
@@ -346,6 +361,13 @@ class StageScheduler {
     return std::max(1, machine_.lanes(widest));
   }
 
+  // The lanes of a vector of the elements that are loaded. A search for positions computes wider values of them.
+  int64_t loaded_lanes() const {
+    int widest = 0;
+    for (const Load& l : loads_of(stage_.values[0])) widest = std::max(widest, bits(l.buffer->type));
+    return widest < 8 ? lanes() : std::max(1, machine_.lanes(widest));
+  }
+
   static bool depends_on(const Load& l, const std::vector<Axis>& axes) {
     return std::ranges::any_of(l.indices, [&](const Expr& i) {
       return std::ranges::any_of(axes, [&](const Axis& a) { return uses(i, a.var); });
@@ -355,7 +377,7 @@ class StageScheduler {
   // Whether the operands that change along the reduced axes are contiguous along the last of them, and not along an
   // axis of the results.
   bool prefers_row_reduction() const {
-    if (!is_order_independent(*stage_.reduction) || reduced_.empty() || provably_lt(reduced_.back(), lanes()))
+    if (!is_order_independent(*stage_.reduction) || reduced_.empty() || provably_lt(reduced_.back(), loaded_lanes()))
       return false;
     const Var& last_axis = stage_.reduction->axes.back().var;
     bool along_reduced = false;

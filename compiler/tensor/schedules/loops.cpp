@@ -94,9 +94,8 @@ Stmt vector_loop(const Dim& count, const std::string& name, const std::function<
                              : in_vectors(count, channel_block, LoopKind::parallel, vector);
 }
 
-Stmt in_tiles(const Expr& extent, int64_t size, const std::function<Stmt(const Expr& begin, int64_t size)>& tile) {
-  constexpr int64_t common_factor = 7;  // of the sizes of images in most networks: 7, 14, 28 ... 224
-  if (size >= common_factor) size = size / common_factor * common_factor;
+Stmt in_halved_tiles(const Expr& extent, int64_t size,
+                     const std::function<Stmt(const Expr& begin, int64_t size)>& tile) {
   Var t = make_var("tile");
   std::vector<Stmt> all = {
       for_loop(t, floor_div(extent, Expr(size)), LoopKind::parallel, tile(Expr(t) * Expr(size), size))};
@@ -108,6 +107,11 @@ Stmt in_tiles(const Expr& extent, int64_t size, const std::function<Stmt(const E
     all.push_back(known ? rest : if_then(Expr(size) <= left, rest));
   }
   return sequence(std::move(all));
+}
+
+Stmt in_tiles(const Expr& extent, int64_t size, const std::function<Stmt(const Expr& begin, int64_t size)>& tile) {
+  constexpr int64_t common_factor = 7;  // of the sizes of images in most networks: 7, 14, 28 ... 224
+  return in_halved_tiles(extent, size >= common_factor ? size / common_factor * common_factor : size, tile);
 }
 
 Expr at_index(const Expr& e, const Stage& stage, const std::vector<Expr>& index) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "tensor/analysis.h"
+#include "tensor/schedules/image_rows.h"
 #include "tensor/schedules/sizes.h"
 #include "tensor/slices.h"
 #include "tensor/verify.h"
@@ -60,11 +61,44 @@ class SliceLoop {
   std::map<Buffer, Buffer> buffers_;  // of all slices, by the slice's
 };
 
+// Whether the load reads a row of neighbours along the last reduced axis, or an element for each row, and each result
+// has rows of its own. The elements of a window depend on two axes, and a factor of a contraction lacks one.
+bool reads_row(const Load& l, const Stage& stage) {
+  auto is_index = [&](const Axis& a) {
+    return std::ranges::any_of(l.indices, [&](const Expr& index) { return is_var(index, a.var); });
+  };
+  for (const Axis& a : stage.axes)
+    if (a.extent != Dim(1) && !is_index(a)) return false;
+  const Axis& last = stage.reduction->axes.back();
+  bool along_last = false, along_any = false;
+  for (size_t d = 0; d < l.indices.size(); ++d) {
+    if (!as<VarRef>(l.indices[d]) && !constant_integer(l.indices[d])) return false;
+    along_last |= is_var(l.indices[d], last.var) && is_innermost(*l.buffer, d);
+  }
+  for (const Axis& a : stage.reduction->axes) along_any |= is_index(a);
+  return along_last || !along_any;
+}
+
+// Whether the stage reduces rows, as the stages of a softmax along the innermost axis do.
+bool reduces_rows(const Stage& stage) {
+  return stage.reduction && !stage.reduction->axes.empty() && std::ranges::all_of(stage.values, [&](const Expr& value) {
+           return std::ranges::all_of(loads_of(value), [&](const Load& l) { return reads_row(l, stage); });
+         });
+}
+
+// Whether the schedule of one slice suits the function. Reductions of rows are better scheduled with all slices: the
+// slices are the lanes if a row is shorter than a vector, and what is kept of one row is a local variable.
+bool suits_slices(const ScheduleRequest& r) {
+  const auto is_dense = [](const Layout& l) { return l.is_dense(); };
+  const auto reduces_other = [](const Stage& s) { return s.reduction && !reduces_rows(s); };
+  return std::ranges::any_of(r.function.stages, [](const Stage& s) { return s.reduction.has_value(); }) &&
+         (!std::ranges::all_of(r.layouts, is_dense) || std::ranges::any_of(r.function.stages, reduces_other));
+}
+
 }  // namespace
 
 std::optional<ScheduledFunction> schedule_outer_axes(const ScheduleRequest& r) {
-  if (std::ranges::none_of(r.function.stages, [](const Stage& s) { return s.reduction.has_value(); }))
-    return std::nullopt;
+  if (!suits_slices(r)) return std::nullopt;
   auto slices = find_slices(r.function);
   if (!slices) return std::nullopt;
   ScheduleRequest one = r;

@@ -17,8 +17,8 @@
 
 namespace dlcc::tensor {
 
-// Empty if the function has no such axes, if slices are not contiguous in storage, or if all stages are elementwise:
-// those are vectorized over all slices at once.
+// Empty if the function has no such axes, if slices are not contiguous in storage, or if all stages are elementwise or
+// reduce rows along the innermost axis: those are scheduled over all slices at once.
 std::optional<ScheduledFunction> schedule_outer_axes(const ScheduleRequest&);
 
 }  // namespace dlcc::tensor

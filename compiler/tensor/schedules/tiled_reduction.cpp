@@ -1,6 +1,7 @@
 #include "tensor/schedules/tiled_reduction.h"
 
 #include <algorithm>
+#include <bit>
 #include <functional>
 
 #include "tensor/analysis.h"
@@ -156,6 +157,7 @@ struct TileShape {
   int64_t unrolled = 1;    // its indices in a tile
   int64_t vectors = 1;     // of the row
   bool shares_vectors = false;
+  bool shares_operands = false;  // whether indices of the unrolled axis read the same elements, vectors or single ones
 };
 
 // Chooses the tile with the lowest cost for each result. In units of the time of one multiply-add, a tile takes as long
@@ -189,10 +191,15 @@ class TileChooser {
 
   void consider(int axis, int64_t unrolled) {
     const std::vector<bool> shared = loads_shared_along(axis, unrolled);
-    bool shares_vectors = false;
-    for (size_t k = 0; k < loads_.size(); ++k) shares_vectors |= unrolled > 1 && shared[k] && strides_[k] > 0;
+    bool shares_vectors = false, shares_operands = false;
+    for (size_t k = 0; unrolled > 1 && k < loads_.size(); ++k) {
+      shares_operands |= shared[k];
+      shares_vectors |= shared[k] && strides_[k] > 0;
+    }
     const int64_t extent = axis < 0 ? 1 : typical_extent(axis), width = typical_extent(row_);
-    const int64_t most = std::clamp<int64_t>(ceil_div(width, lanes_), 1, machine_.max_row_vectors);
+    // A row narrower than a vector may have two vectors of fewer lanes.
+    const int64_t lanes = std::min(lanes_, static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(width))));
+    const int64_t most = std::clamp<int64_t>(ceil_div(width, lanes), 1, machine_.max_row_vectors);
     for (int64_t vectors = 1; vectors <= most; ++vectors) {
       if (unrolled * vectors > 1 && !fits_registers(unrolled, vectors, shared)) break;
       double time = 0;
@@ -202,7 +209,8 @@ class TileChooser {
                                  (extent % unrolled ? of_tile(extent % unrolled) : 0);
         time += static_cast<double>(part.tiles) * of_column / static_cast<double>(extent);
       }
-      if (best_time_ < 0 || time < best_time_) best_ = {axis, unrolled, vectors, shares_vectors}, best_time_ = time;
+      if (best_time_ < 0 || time < best_time_)
+        best_ = {axis, unrolled, vectors, shares_vectors, shares_operands}, best_time_ = time;
     }
   }
 
@@ -335,6 +343,8 @@ class TiledReductionScheduler {
     const Dim& extent = axis(tile_.unrolled_axis).extent;
     const int64_t size = tile_.unrolled;
     const Dim tiles = floor_div(extent, size), rest = extent - tiles * Dim(size);
+    if (!rest.is_constant() && !tile_.shares_operands)
+      return in_halved_tiles(Expr(extent), size, [&](const Expr& first, int64_t count) { return rows(first, count); });
     if (!rest.is_constant() && repetition_of(plan_) == Repetition::allowed) return overlapping_tiles(extent);
     Var t = make_var("tile"), last = make_var("u");
     Stmt whole = for_loop(t, Expr(tiles), LoopKind::parallel, rows(Expr(t) * Expr(size), size));
@@ -345,8 +355,9 @@ class TiledReductionScheduler {
                                 : for_loop(last, Expr(rest), LoopKind::serial, rows(done + Expr(last), 1))});
   }
 
-  // Tiles of a symbolic number of indices of the unrolled axis: those of the size that the plan has, if there are as
-  // many indices, else tiles of half the size, else single indices.
+  // Tiles of a symbolic number of indices of the unrolled axis that share operands, so that a small tile takes nearly
+  // as long as a large one: those of the size that the plan has, if there are as many indices, else tiles of half the
+  // size, else single indices.
   Stmt overlapping_tiles(const Dim& extent) const {
     auto tiles = [&](int64_t size, const Stmt& otherwise) {
       return with_overlap(

@@ -75,3 +75,16 @@ def @main(%x: Tensor[(1, 16, h, w), float32]) {
 }
 )");
 }
+
+TEST_CASE("images of known size that are resized by their nearest elements") {
+  unsigned seed = 0;
+  for (int64_t width : {1, 7, 13, 40})
+    for (int64_t factor : {2, 3, 4})
+      for (const char* rounding : {"round_prefer_floor", "round_prefer_ceil", "ceil"}) {
+        const std::string text = "#[version = \"0.0.5\"]\ndef @main(%x: Tensor[(2, 3, " + std::to_string(width) +
+                                 "), float32]) {\n  image.resize(%x, size=[2, " + std::to_string(3 * factor) + ", " +
+                                 std::to_string(width * factor) + "], method=\"nearest_neighbor\", rounding_method=\"" +
+                                 rounding + "\")\n}\n";
+        CHECK_MESSAGE(difference_of_engines(seed++, text, {{dtype::f32, {2, 3, width}}}) == "", text);
+      }
+}

@@ -76,6 +76,44 @@ TEST_CASE("a condition narrows index ranges in its own branch only") {
 )");
 }
 
+TEST_CASE("a requirement gives the range of an index in the statements after it") {
+  CHECK(applied(R"(kernel @k<n in 1..>(read x: f32[9], read p: i64[n], write y: f32[n], write z: f32[9]) {
+  let k = p[0]
+  for i in n {
+    y[k] = 0.0
+    require k >= 0 and k < n : index_out_of_range
+    let first = p[i]
+    require first >= 0 and first < 9 : index_out_of_range
+    y[k] = x[first] + x[first + 1]
+    require k >= 0 and k < 9 : index_out_of_range
+    z[k] = 0.0
+  }
+  y[k] = 1.0
+  z[k] = 1.0
+}
+)") == R"(kernel @k<n in 1..>(read x: f32[9], read p: i64[n], write y: f32[n], write z: f32[9]) {
+  let k = p[0]
+  for i in n {
+    if k >= 0 and k < n {
+      y[k] = 0.0
+    }
+    require k >= 0 and k < n : index_out_of_range
+    let first = p[i]
+    require first >= 0 and first < 9 : index_out_of_range
+    y[k] = x[first] + (x[first + 1] else 0.0)
+    require k < 9 : index_out_of_range
+    z[k] = 0.0
+  }
+  if k >= 0 and k < n {
+    y[k] = 1.0
+  }
+  if k >= 0 and k < 9 {
+    z[k] = 1.0
+  }
+}
+)");
+}
+
 TEST_CASE("indices are mapped by the layout, and the padding of the last block is not read") {
   Layout blocks = blocked_layout({6}, 0, 4, Layout::Tail::unspecified);
   CHECK(applied(R"(kernel @k(read x: f32[6], write y: f32[8]) {
