@@ -222,16 +222,16 @@ class Printer {
 
   void target(const Binding& b) {
     const Var& v = b.var;
-    bool unused = uses_[v->id] == 0;
-    // A graph binding has no annotation, and `%0 = %x` binds nothing.
-    bool nameless = v->name.empty() || (v->name == "_" && !unused);
+    bool unused = uses_[v->id] == 0, is_function = std::holds_alternative<MakeFunction>(b.op);
+    // A graph binding has no annotation and is not visible in its expression, and `%0 = %x` binds nothing.
+    bool nameless = v->name.empty() || (v->name == "_" && !unused && !is_function);
     if (nameless && !annotations_.are_needed(b) && !std::holds_alternative<Alias>(b.op)) {
       names_[v->id] = fmt::format("{}", next_number_++);
       out_ += "%" + names_[v->id] + " = ";
       return;
     }
     out_ += "let %" + (v->name == "_" && unused ? "_" : name_of(v, "v"));
-    if (v->type && !std::holds_alternative<MakeFunction>(b.op)) out_ += ": " + text(v->type);
+    if (v->type && !is_function) out_ += ": " + text(v->type);
     out_ += " = ";
   }
 
