@@ -135,8 +135,7 @@ void Inference::name_result_sizes(Function& function, const Type& declared, int 
   std::map<std::string, Dim> names;
   for (const DimPair& pair : pairs) {
     const auto from = plain_symbol(pair.argument), to = plain_symbol(pair.param);
-    if (from && to && number_of({*from}) >= first_symbol && number_of({*to}) > 0 && !symbols_.contains(*to) &&
-        symbols_.insert(*to).second)
+    if (from && to && number_of({*from}) >= first_symbol && number_of({*to}) > 0 && symbols_.insert(*to).second)
       names.emplace(*from, pair.param);
   }
   if (names.empty()) return;
