@@ -60,6 +60,10 @@ void IndexFacts::define(const Var& v, const Expr& value) {
     dims_.erase(v);
 }
 
+bool IndexFacts::has_limits(const Expr& e) const {
+  return std::ranges::none_of(variables_in(e), [&](const Var& v) { return without_limit_.contains(v); });
+}
+
 void IndexFacts::assume(const Expr& condition) {
   const Binary* x = as<Binary>(condition);
   if (!x) return;
@@ -68,11 +72,14 @@ void IndexFacts::assume(const Expr& condition) {
   const VarRef* ref = as<VarRef>(x->a);
   if (ref && x->op == BinaryOp::ge && constant_integer(x->b) == 0 && !dims_.contains(ref->var)) {
     name_unknown(ref->var, INT64_MAX);
+    without_limit_.insert(ref->var);
     return;
   }
   auto a = value_of(x->a), b = value_of(x->b);
   if (!a || !b) return;
   if (a->is_constant() && b->is_constant()) return;
+  if (ref && (x->op == BinaryOp::lt || x->op == BinaryOp::le) && has_limits(x->b)) without_limit_.erase(ref->var);
+  if (!has_limits(x->a) || !has_limits(x->b)) return;  // the arithmetic may wrap
   if (x->op == BinaryOp::lt) facts_.add_lemma(*a + Dim(1), *b);
   if (x->op == BinaryOp::le) facts_.add_lemma(*a, *b);
   if (x->op == BinaryOp::gt) facts_.add_lemma(*b + Dim(1), *a);

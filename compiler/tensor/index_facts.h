@@ -4,6 +4,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 
 #include "shape/facts.h"
 #include "tensor/ir.h"
@@ -27,8 +28,8 @@ class IndexFacts {
   void enter_loop(const Var&, const Expr& extent);
   // variable = value, in a let.
   void define(const Var&, const Expr& value);
-  // The condition holds, in a branch or behind a requirement. A variable of unknown value that is not negative gets a
-  // symbol, as a loop variable has.
+  // The condition holds, in a branch or behind a requirement. `v >= 0` gives a variable of unknown value a symbol, as a
+  // loop variable has; an upper limit of v must follow, in `v < n` or `v <= n`, before one of v + 1, which may wrap.
   void assume(const Expr& condition);
 
   // The value of integer arithmetic, with a symbol for each loop variable; empty as for dim_of (tensor/dim_of.h).
@@ -46,8 +47,11 @@ class IndexFacts {
   // A new symbol in [0, high] for a variable whose value is not known.
   Dim name_unknown(const Var&, int64_t high);
 
+  bool has_limits(const Expr&) const;  // whether no variable in it lacks an upper limit
+
   std::map<Var, Dim> dims_;      // the values of variables
   std::map<Var, Expr> unknown_;  // the variables of unknown value, by those of their symbols
+  std::set<Var> without_limit_;  // those of the unknown variables that have no upper limit
   Facts facts_;
   int next_unknown_ = 0;  // the number in the name of the next symbol
 };

@@ -48,7 +48,7 @@ Pattern Parser::pattern_without_range() {
   if (peek().kind == TokenKind::local) {
     const Token name = lexer_.next();
     Var var = module_.fresh(std::string(name.text));
-    if (!names_in_pattern_.insert(var->name).second)
+    if (var->name != "_" && !names_in_pattern_.insert(var->name).second)
       report(DiagnosticId::duplicate_definition, lexer_.location(name),
              fmt::format("%{} occurs twice in the pattern", var->name),
              "give one of them another name, and compare the values in the arm");

@@ -94,7 +94,8 @@ bool Parser::load_constructor(const std::string& name) {
 
 // A prelude function uses no types beyond those in its signature.
 bool Parser::load_function(const std::string& name) {
-  if (!names_of_prelude().contains(name)) return false;
+  const bool is_own = module_.external_functions.contains(name) || module_.prim_functions.contains(name);
+  if (is_own || !names_of_prelude().contains(name)) return false;
   auto it = prelude().functions.find(name);
   if (it == prelude().functions.end()) return false;
   std::set<std::string> types;

@@ -57,8 +57,8 @@ void combine_at(Statements& s, const Combination& c, const Tensor& y, const std:
     s.store(y, target, c.combine(y(target), updates(source)));
 }
 
-// The position that an index means, which is required to be in the axis, so that accesses there need no predicate;
-// negative ones count from the end.
+// The position that an index means; negative ones count from the end. It is required to be in the axis: by the lower
+// limit of the variable and then the upper one, as IndexFacts::assume needs them, so that accesses need no predicate.
 Expr position_of(Statements& s, const Expr& index, const Dim& extent) {
   const Expr n(extent), at = s.let("at", cast(dtype::i64, index));
   const Expr position = s.let("position", select(at < Expr(0), at + n, at));

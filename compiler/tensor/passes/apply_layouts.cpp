@@ -54,13 +54,15 @@ class LayoutApplier {
             },
             [&](const IfThen& x) {
               Expr condition = expr(x.condition);
-              Ranges outside = ranges_;
-              std::optional<IndexFacts> facts_outside = facts_;
+              const Ranges outside = ranges_;
+              const std::optional<IndexFacts> facts_outside = facts_;
               assume(condition);
               Stmt a = run(x.then_body);
-              ranges_ = std::move(outside);
-              facts_ = std::move(facts_outside);
+              ranges_ = outside;
+              facts_ = facts_outside;
               Stmt b = run(x.else_body);
+              ranges_ = outside;
+              facts_ = facts_outside;
               return a || b ? if_then(condition, a, b) : nullptr;
             },
             [&](const Require& x) {

@@ -361,11 +361,15 @@ class StageScheduler {
     return std::max(1, machine_.lanes(widest));
   }
 
-  // The lanes of a vector of the elements that are loaded. A search for positions computes wider values of them.
-  int64_t loaded_lanes() const {
-    int widest = 0;
-    for (const Load& l : loads_of(stage_.values[0])) widest = std::max(widest, bits(l.buffer->type));
-    return widest < 8 ? lanes() : std::max(1, machine_.lanes(widest));
+  // The number of elements from which on a row is reduced by itself: a vector of what is computed. A search for the
+  // position of a float computes an integer, which is wider than what it compares.
+  int64_t shortest_row() const {
+    int widest = 0;  // bits of a compared float
+    for (const Load& l : loads_of(stage_.values[0])) {
+      if (!is_float(l.buffer->type) || !is_integer(stage_.values[0].type())) return lanes();
+      widest = std::max(widest, bits(l.buffer->type));
+    }
+    return widest == 0 ? lanes() : std::max(1, machine_.lanes(widest));
   }
 
   static bool depends_on(const Load& l, const std::vector<Axis>& axes) {
@@ -377,7 +381,7 @@ class StageScheduler {
   // Whether the operands that change along the reduced axes are contiguous along the last of them, and not along an
   // axis of the results.
   bool prefers_row_reduction() const {
-    if (!is_order_independent(*stage_.reduction) || reduced_.empty() || provably_lt(reduced_.back(), loaded_lanes()))
+    if (!is_order_independent(*stage_.reduction) || reduced_.empty() || provably_lt(reduced_.back(), shortest_row()))
       return false;
     const Var& last_axis = stage_.reduction->axes.back().var;
     bool along_reduced = false;

@@ -87,7 +87,7 @@ bool reduces_rows(const Stage& stage) {
 }
 
 // Whether the schedule of one slice suits the function. Reductions of rows are better scheduled with all slices: the
-// slices are the lanes if a row is shorter than a vector, and what is kept of one row is a local variable.
+// slices are the lanes if a row is shorter than a vector, and else what is kept of one row is a local variable.
 bool suits_slices(const ScheduleRequest& r) {
   const auto is_dense = [](const Layout& l) { return l.is_dense(); };
   const auto reduces_other = [](const Stage& s) { return s.reduction && !reduces_rows(s); };

@@ -114,6 +114,27 @@ TEST_CASE("a requirement gives the range of an index in the statements after it"
 )");
 }
 
+TEST_CASE("what a branch requires is no fact behind it, and sums that may wrap are none") {
+  const std::string kernel = R"(kernel @k<n>(read p: i64[4], write y: f32[n]) {
+  let k = p[0]
+  if p[1] < 3 {
+    y[0] = 0.0
+  } else {
+    require k >= 0 and k < n : index_out_of_range
+    y[k] = 2.0
+  }
+  y[k] = 1.0
+  let j = p[2]
+  require j >= 0 and j + 1 < n : index_out_of_range
+  y[j] = 3.0
+}
+)";
+  const std::string text = applied(kernel);
+  CHECK(text.find("if k >= 0 and k < n {\n    y[k] = 1.0") != std::string::npos);
+  CHECK(text.find("if j >= 0 and j < n {\n    y[j] = 3.0") != std::string::npos);
+  CHECK(text.find("\n    y[k] = 2.0") != std::string::npos);
+}
+
 TEST_CASE("indices are mapped by the layout, and the padding of the last block is not read") {
   Layout blocks = blocked_layout({6}, 0, 4, Layout::Tail::unspecified);
   CHECK(applied(R"(kernel @k(read x: f32[6], write y: f32[8]) {
