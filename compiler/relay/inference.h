@@ -183,7 +183,7 @@ class Inference {
   void retry_relations();  // until no further hole is filled
   void report_open_relations();
 
-  // ---- messages (infer_calls.cpp)
+  // ---- messages (infer_messages.cpp)
   std::string text(const Type& type) const;
   std::string describe(const Atom&) const;
   Type fail(DiagnosticId, const SourceLocation&, std::string message, std::vector<std::string> details = {},
