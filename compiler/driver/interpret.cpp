@@ -90,7 +90,7 @@ std::optional<Module> read_expression(const std::string& text, const Module& mod
     problem.location.line = line > lines ? 0 : std::max(line, 0);
     if (problem.location.line == 0) problem.source_line.clear();
     // Another place of the program says what the value as a whole must be: it is the program's result.
-    const auto is_of_whole =
+    const bool is_of_whole =
         std::erase_if(problem.details, [&](const std::string& d) { return d.starts_with(file); }) > 0;
     if (line > lines) {  // the end of the program
       problem.message = "the expression is not complete";

@@ -52,8 +52,9 @@ Type Inference::type_of_operand(const Atom& atom, const SourceLocation& location
 
 struct Inference::Gathered {
   Operands tensors;
-  int hole = 0;     // the hole that is an operand's type; 0: none
-  Type not_tensor;  // the type of an operand that is no tensor
+  int hole = 0;                           // the hole that is an operand's type; 0: none
+  Type unexpected;                        // the type of an operand that is none of those
+  std::string_view expected = "tensors";  // in place of it
 };
 
 // The operands of a variadic operator are taken out of their tuples; the first argument must be one.
@@ -64,7 +65,8 @@ Inference::Gathered Inference::gather(const Operator& op, const std::vector<Type
     const Type type = unifier_.shallow(operand);
     const TupleType* fields = op.variadic ? as<TupleType>(type) : nullptr;
     if (op.variadic && &operand == &operands.front() && !fields && !as<HoleType>(type)) {
-      g.not_tensor = type;
+      g.unexpected = type;
+      g.expected = "a tuple of tensors";
       return g;
     }
     if (fields)
@@ -85,7 +87,7 @@ Inference::Gathered Inference::gather(const Operator& op, const std::vector<Type
     }
     const TensorType* tensor = as<TensorType>(t);
     if (!tensor || tensor->lanes != 1) {
-      g.not_tensor = t;
+      g.unexpected = t;
       return g;
     }
     g.tensors.push_back(*tensor);
@@ -135,7 +137,7 @@ Type Inference::call_operator(const Operator* op, Call& call, const SourceLocati
   }
   Gathered in = gather(*op, waiting.types);
   if (!in.hole) {
-    if (!op->variadic && !in.not_tensor)
+    if (!op->variadic && !in.unexpected)
       for (size_t k = 0; k < found; ++k) in.tensors[k].value = values_.of(call.args[k]);
     return decide(waiting, std::move(in), &call);
   }
@@ -168,12 +170,9 @@ Type Inference::decide(const OperatorCall& call, Gathered in, Call* rewrite) {
     if (!fields) lines.push_back(fmt::format("[0]  {}", text(call.types[0])));
     return lines;
   };
-  if (in.not_tensor) {
-    const bool needs_tuple = op.variadic && !as<TupleType>(unifier_.shallow(call.types[0]));
+  if (in.unexpected) {
     return fail(DiagnosticId::type_mismatch, call.location,
-                fmt::format("{}: expected {}, found {}", op.name, needs_tuple ? "a tuple of tensors" : "tensors",
-                            text(in.not_tensor)),
-                details());
+                fmt::format("{}: expected {}, found {}", op.name, in.expected, text(in.unexpected)), details());
   }
   auto outcome = type_call(op, call.attrs, in.tensors);
   if (const TypeError* error = std::get_if<TypeError>(&outcome))

@@ -84,7 +84,7 @@ bool Inference::coerce_generic(Atom& atom, const FunctionType& generic, const Ty
 }
 
 // A generic function is a value of each generic type of which all instances are instances of its type: a function of
-// this type calls it.
+// this type calls it. Its type variables may fill holes of the function around; finish() reports those that escape.
 bool Inference::coerce_to_generic(Atom& atom, const Type& found, const FunctionType& expected,
                                   const SourceLocation& location) {
   const Var* var = std::get_if<Var>(&atom);

@@ -162,6 +162,11 @@ std::vector<Symbol> symbols_of(const TensorFunction& f) {
   return symbols;
 }
 
+bool is_innermost(const BufferNode& b, size_t d) {
+  return std::all_of(b.shape.begin() + static_cast<std::ptrdiff_t>(d) + 1, b.shape.end(),
+                     [](const Dim& later) { return later == Dim(1); });
+}
+
 bool has_body(const TensorFunction& f) {
   return std::ranges::any_of(f.stages, [](const Stage& s) { return s.body != nullptr; });
 }

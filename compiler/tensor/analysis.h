@@ -38,6 +38,9 @@ bool is_order_independent(const Reduction&);
 // Whether the stage computes the whole of its only result from values, without a body and without requirements.
 bool is_plain(const Stage&);
 
+// Whether neighbours along dimension `d` of a dense buffer are neighbours in memory.
+bool is_innermost(const BufferNode&, size_t d);
+
 // Whether the expression, or any expression of the stage, loads from the buffer.
 bool reads(const Expr&, const Buffer&);
 bool reads(const Stage&, const Buffer&);

@@ -92,25 +92,25 @@ class Memories {
 // As CompiledKernel::iterations, for the loops of a statement; in float64, which does not overflow.
 static double iterations_of(const Stmt& s, Ranges& ranges) {
   if (!s) return 0;
-  return std::visit(
-      overloaded{[&](const For& loop) {
-                   const auto extent = range_of(loop.extent, ranges);
-                   const int64_t most = extent ? std::max<int64_t>(extent->high, 0) : 1;
-                   if (extent) ranges[loop.var] = {0, most};
-                   return static_cast<double>(most) * (1 + iterations_of(loop.body, ranges));
-                 },
-                 [&](const Sequence& list) {
-                   double sum = 0;
-                   for (const Stmt& each : list.body) sum += iterations_of(each, ranges);
-                   return sum;
-                 },
-                 [&](const Let& let) { return iterations_of(let.body, ranges); },
-                 [&](const Allocate& allocate) { return iterations_of(allocate.body, ranges); },
-                 [&](const IfThen& branch) {
-                   return iterations_of(branch.then_body, ranges) + iterations_of(branch.else_body, ranges);
-                 },
-                 [](const auto&) { return 0.0; }},
-      s->v);
+  return std::visit(overloaded{[&](const For& loop) {
+                                 const auto extent = range_of(loop.extent, ranges);
+                                 const int64_t most = extent ? std::max<int64_t>(extent->high, 0) : 1;
+                                 if (most > 0) ranges[loop.var] = {0, most - 1};
+                                 return static_cast<double>(most) * (1 + iterations_of(loop.body, ranges));
+                               },
+                               [&](const Sequence& list) {
+                                 double sum = 0;
+                                 for (const Stmt& each : list.body) sum += iterations_of(each, ranges);
+                                 return sum;
+                               },
+                               [&](const Let& let) { return iterations_of(let.body, ranges); },
+                               [&](const Allocate& allocate) { return iterations_of(allocate.body, ranges); },
+                               [&](const IfThen& branch) {
+                                 return iterations_of(branch.then_body, ranges) +
+                                        iterations_of(branch.else_body, ranges);
+                               },
+                               [](const auto&) { return 0.0; }},
+                    s->v);
 }
 
 static int64_t iterations_of(const Kernel& kernel) {
@@ -151,8 +151,8 @@ CompiledKernel::Static CompiledKernel::compile(Kernel kernel) const {
     kernel.body = expand_math(kernel.body);
     verify_after("expand_math", kernel);
   }
-  Static compiled{{}, 0, 0, std::make_shared<bytecode::Program>(bytecode::compile(kernel, precision_)),
-                  iterations_of(kernel)};
+  Static compiled{
+      {}, 0, 0, std::make_shared<bytecode::Program>(bytecode::compile(kernel, precision_)), iterations_of(kernel)};
   for (const Parameter& p : kernel.params) {
     const BufferNode& b = *p.buffer;
     std::vector<int64_t> shape = static_shape(b.shape);

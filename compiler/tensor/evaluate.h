@@ -38,8 +38,8 @@ class CompiledKernel {
   // As evaluate() of the kernel or definition. Several threads may run one kernel.
   EvaluationResult run(std::span<const Constant> args) const;
 
-  // The number of iterations of all loops in a run with these arguments, at most 2^62. A loop whose extent depends on
-  // elements counts as one iteration.
+  // An estimate of the number of iterations of all loops in a run with these arguments, at most 2^62: a loop counts with
+  // the upper bound of its extent, or as one iteration if there is none, and both branches of a condition count.
   int64_t iterations(std::span<const Constant> args) const;
 
  private:

@@ -54,7 +54,8 @@ void IndexFacts::enter_loop(const Var& v, const Expr& extent) {
 }
 
 void IndexFacts::define(const Var& v, const Expr& value) {
-  if (auto known = value_of(value))
+  const auto known = value_of(value);
+  if (known && has_limits(value))
     dims_.insert_or_assign(v, *known);
   else
     dims_.erase(v);
@@ -64,20 +65,24 @@ bool IndexFacts::has_limits(const Expr& e) const {
   return std::ranges::none_of(variables_in(e), [&](const Var& v) { return without_limit_.contains(v); });
 }
 
+bool IndexFacts::begins_range(const Binary& x) {
+  const VarRef* ref = as<VarRef>(x.a);
+  if (!ref || x.op != BinaryOp::ge || constant_integer(x.b) != 0 || dims_.contains(ref->var)) return false;
+  name_unknown(ref->var, INT64_MAX);
+  without_limit_.insert(ref->var);
+  return true;
+}
+
 void IndexFacts::assume(const Expr& condition) {
   const Binary* x = as<Binary>(condition);
   if (!x) return;
   if (x->op == BinaryOp::logical_and) return assume(x->a), assume(x->b);
   if (!is_comparison(x->op) || x->a.type() != dtype::i64) return;
-  const VarRef* ref = as<VarRef>(x->a);
-  if (ref && x->op == BinaryOp::ge && constant_integer(x->b) == 0 && !dims_.contains(ref->var)) {
-    name_unknown(ref->var, INT64_MAX);
-    without_limit_.insert(ref->var);
-    return;
-  }
+  if (begins_range(*x)) return;
   auto a = value_of(x->a), b = value_of(x->b);
   if (!a || !b) return;
   if (a->is_constant() && b->is_constant()) return;
+  const VarRef* ref = as<VarRef>(x->a);
   if (ref && (x->op == BinaryOp::lt || x->op == BinaryOp::le) && has_limits(x->b)) without_limit_.erase(ref->var);
   if (!has_limits(x->a) || !has_limits(x->b)) return;  // the arithmetic may wrap
   if (x->op == BinaryOp::lt) facts_.add_lemma(*a + Dim(1), *b);

@@ -28,8 +28,8 @@ class IndexFacts {
   void enter_loop(const Var&, const Expr& extent);
   // variable = value, in a let.
   void define(const Var&, const Expr& value);
-  // The condition holds, in a branch or behind a requirement. `v >= 0` gives a variable of unknown value a symbol, as a
-  // loop variable has; an upper limit of v must follow, in `v < n` or `v <= n`, before one of v + 1, which may wrap.
+  // The condition holds, in a branch or behind a requirement. A variable of unknown value is known to be in range after
+  // `v >= 0 and v < n`, in this order. Limits of sums such as v + 1, which may wrap, are ignored before that of v.
   void assume(const Expr& condition);
 
   // The value of integer arithmetic, with a symbol for each loop variable; empty as for dim_of (tensor/dim_of.h).
@@ -47,6 +47,7 @@ class IndexFacts {
   // A new symbol in [0, high] for a variable whose value is not known.
   Dim name_unknown(const Var&, int64_t high);
 
+  bool begins_range(const Binary&);    // whether it is v >= 0 for an unknown v, which has a symbol then
   bool has_limits(const Expr&) const;  // whether no variable in it lacks an upper limit
 
   std::map<Var, Dim> dims_;      // the values of variables

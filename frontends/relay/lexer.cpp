@@ -331,9 +331,17 @@ bool Lexer::at_prim_function() {
 
 std::string_view Lexer::take_prim_function() {
   const size_t begin = peek().offset;
-  do take_braced(peek());
-  while (!failed_ && (peek().is("{") || (peek().kind == TokenKind::identifier && follows(text_, peek(), "="))));
-  return failed_ ? "" : text_.substr(begin, text_.substr(0, peek().offset).find_last_of('}') + 1 - begin);
+  auto at_next_group = [&] {
+    const Token t = peek();
+    return t.is("{") || (t.kind == TokenKind::identifier && follows(text_, t, "="));  // the body, or `buffers = {...}`
+  };
+  size_t end = begin;
+  do {
+    const std::string_view group = take_braced(peek());
+    if (failed_) return "";
+    end = static_cast<size_t>(group.data() + group.size() - text_.data());
+  } while (at_next_group());
+  return text_.substr(begin, end - begin);
 }
 
 }  // namespace dlcc::frontends::relay_text

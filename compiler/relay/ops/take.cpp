@@ -34,10 +34,8 @@ TypeResult type_of_take(const TakeAttrs& a, const Operands& in) {
   int axis = a.axis ? wrap_axis(*a.axis, rank) : 0;
   const int shared = shared_axes(a, in);
   if (shared < 0 || shared > axis || shared > static_cast<int>(in[1].shape.size()))
-    return attribute_error(
-        fmt::format("batch_dims is {}: the data's axes before axis {} and those of the indices can be "
-                    "shared",
-                    a.batch_dims, axis));
+    return attribute_error(fmt::format(
+        "batch_dims is {}: the data's axes before axis {} and those of the indices can be shared", a.batch_dims, axis));
   for (int k = 0; k < shared; ++k)
     if (auto e =
             check_equal(in[1].shape[k], fmt::format("the size of the indices along axis {}", k), data[k], "the data's"))

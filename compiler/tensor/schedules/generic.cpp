@@ -254,8 +254,9 @@ class StageScheduler {
     });
   }
 
-  // Whether an index is a quotient of the variable of which each vector has the same ones but for the first: those of a
-  // loop over one vector are known numbers, so that its elements are loaded and shuffled.
+  // Whether an index has a quotient floordiv(v, d) whose divisor d divides the number of lanes. In a loop over one
+  // vector, the quotients of its lanes then differ from that of the first lane by known numbers: the elements are
+  // loaded at once and shuffled.
   bool reads_quotients(const Var& v) const {
     bool any = false;
     for (const Expr& value : values())

@@ -23,11 +23,6 @@ std::optional<size_t> row_axis_of(const Stage& s) {
   return std::nullopt;
 }
 
-bool is_innermost(const BufferNode& b, size_t d) {
-  return std::all_of(b.shape.begin() + static_cast<std::ptrdiff_t>(d) + 1, b.shape.end(),
-                     [](const Dim& later) { return later == Dim(1); });
-}
-
 std::optional<IndicesRead> indices_read(const Load& l, size_t d, const Stage& stage) {
   const Dim& extent = l.buffer->shape[d];
   const auto range = extent.is_constant() ? range_of(l.indices[d], ranges_of(stage)) : std::nullopt;

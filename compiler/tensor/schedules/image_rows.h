@@ -17,9 +17,6 @@ bool is_single_reduction(const Stage&);
 // The axis of the rows of the stage's result: the last one whose extent is not 1. Empty if there is none.
 std::optional<size_t> row_axis_of(const Stage&);
 
-// Whether neighbours along dimension `d` of a dense buffer are neighbours in memory.
-bool is_innermost(const BufferNode&, size_t d);
-
 // The indices of a load in one dimension: `count` indices from `first` on.
 struct IndicesRead {
   int64_t first;

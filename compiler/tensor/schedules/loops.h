@@ -41,12 +41,12 @@ Stmt in_vectors(const Dim& extent, int64_t width, LoopKind kind,
 // A vector loop over `count` elements, strip-mined by channel_block if `count` is symbolic.
 Stmt vector_loop(const Dim& count, const std::string& name, const std::function<Stmt(const Expr& i)>& body);
 
-// Cuts a loop into tiles: a parallel loop over tiles of `size` iterations, then at most one tile of each smaller size:
-// size / 2, size / 4, .., 1, rounded up.
+// Cuts a loop of any extent into tiles: a parallel loop over tiles of `size` iterations, then at most one tile of each
+// smaller size: size / 2, size / 4, .., 1, rounded up.
 Stmt in_halved_tiles(const Expr& extent, int64_t size,
                      const std::function<Stmt(const Expr& begin, int64_t size)>& tile);
 
-// The same for the pixels of an image. A `size` of at least 7 is first reduced to a multiple of 7, since the image
+// The same tiles for the pixels of an image. A `size` of at least 7 is first reduced to a multiple of 7, since the image
 // sizes of networks for 224 x 224 pixels are 112, 56, 28, 14 and 7.
 Stmt in_tiles(const Expr& extent, int64_t size, const std::function<Stmt(const Expr& begin, int64_t size)>& tile);
 

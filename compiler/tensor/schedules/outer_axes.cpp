@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "tensor/analysis.h"
-#include "tensor/schedules/image_rows.h"
 #include "tensor/schedules/sizes.h"
 #include "tensor/slices.h"
 #include "tensor/verify.h"
@@ -61,8 +60,9 @@ class SliceLoop {
   std::map<Buffer, Buffer> buffers_;  // of all slices, by the slice's
 };
 
-// Whether the load reads a row of neighbours along the last reduced axis, or an element for each row, and each result
-// has rows of its own. The elements of a window depend on two axes, and a factor of a contraction lacks one.
+// Whether each result reads elements of its own: neighbours along the last reduced axis, or one element that is the
+// same for the whole row. So each axis of the result is an index of the load, unlike in a factor of a contraction,
+// which several results share, and no index is a sum of axes, unlike in a window.
 bool reads_row(const Load& l, const Stage& stage) {
   auto is_index = [&](const Axis& a) {
     return std::ranges::any_of(l.indices, [&](const Expr& index) { return is_var(index, a.var); });

@@ -127,11 +127,15 @@ TEST_CASE("what a branch requires is no fact behind it, and sums that may wrap a
   let j = p[2]
   require j >= 0 and j + 1 < n : index_out_of_range
   y[j] = 3.0
+  let next = j + 1
+  require next < n : index_out_of_range
+  y[j] = 4.0
 }
 )";
   const std::string text = applied(kernel);
   CHECK(text.find("if k >= 0 and k < n {\n    y[k] = 1.0") != std::string::npos);
   CHECK(text.find("if j >= 0 and j < n {\n    y[j] = 3.0") != std::string::npos);
+  CHECK(text.find("if j >= 0 and j < n {\n    y[j] = 4.0") != std::string::npos);
   CHECK(text.find("\n    y[k] = 2.0") != std::string::npos);
 }
 
