@@ -12,21 +12,18 @@ namespace {
 
 class Slicer {
  public:
-  Slicer(const TensorFunction& f, int64_t extent) : f_(f), extent_(extent) {}
+  // `outer`: the extents of the leading axes.
+  Slicer(const TensorFunction& f, Shape outer, Dim extent)
+      : f_(f), extent_(std::move(extent)), outer_(std::move(outer)) {}
 
   std::optional<Slices> run() {
-    if (f_.results.empty()) return std::nullopt;
-    for (const Dim& extent : f_.results[0]->shape) {
-      if (extent.is_constant()) break;
-      outer_.push_back(extent);
-    }
     if (outer_.empty()) return std::nullopt;
     for (const Stage& stage : f_.stages)
       if (!is_sliced(stage)) return std::nullopt;
     Slices slices{make_slice(), {}, static_cast<int>(outer_.size()), product(outer_)};
     for (const Buffer& b : f_.params) slices.sliced.push_back(sliced_.contains(b));
     for (const Buffer& b : f_.results) slices.sliced.push_back(sliced_.contains(b));
-    return symbols_of(slices.slice).empty() ? std::optional(std::move(slices)) : std::nullopt;
+    return slices;
   }
 
  private:
@@ -105,7 +102,7 @@ class Slicer {
   }
 
   const TensorFunction& f_;
-  int64_t extent_;                   // of the last axis of a slice
+  Dim extent_;                       // of the last axis of a slice
   Shape outer_;                      // the extents of the leading axes
   std::set<Buffer> sliced_, whole_;  // buffers that have the axes, and buffers that are read without them
   std::map<Buffer, Buffer> slices_;
@@ -113,7 +110,18 @@ class Slicer {
 
 }  // namespace
 
-std::optional<Slices> find_slices(const TensorFunction& f, int64_t extent) { return Slicer(f, extent).run(); }
+std::optional<Slices> find_slices(const TensorFunction& f, int64_t extent) {
+  if (f.results.empty()) return std::nullopt;
+  const Shape& shape = f.results[0]->shape;
+  const auto end = std::ranges::find_if(shape, [](const Dim& d) { return d.is_constant(); });
+  auto slices = Slicer(f, Shape(shape.begin(), end), extent).run();
+  return slices && symbols_of(slices->slice).empty() ? slices : std::nullopt;
+}
+
+std::optional<Slices> find_row_blocks(const TensorFunction& f, const Dim& rows) {
+  if (f.results.empty() || f.results[0]->shape.empty()) return std::nullopt;
+  return Slicer(f, {f.results[0]->shape[0]}, rows).run();
+}
 
 std::optional<Layout> layout_of_slice(const Layout& layout, int axes) {
   Layout slice = layout;

@@ -28,6 +28,7 @@
 #include "tensor/schedules/row_blocks.h"
 #include "tensor/schedules/row_search.h"
 #include "tensor/schedules/separable_window.h"
+#include "tensor/schedules/short_rows.h"
 #include "tensor/schedules/sizes.h"
 #include "tensor/schedules/statements.h"
 #include "tensor/schedules/symbolic_contraction.h"
@@ -204,12 +205,8 @@ std::map<Buffer, Layout> layouts_of_operands(const ScheduleRequest& r) {
   return layouts;
 }
 
-}  // namespace
-
-ScheduledFunction schedule(ScheduleRequest r) {
-  simplify_symbolic(r.function);
-  if (auto of_blocks = schedule_row_blocks(r)) return std::move(*of_blocks);
-  if (auto of_slices = schedule_outer_axes(r)) return std::move(*of_slices);
+// The schedule of all rows or slices at once.
+ScheduledFunction schedule_whole(ScheduleRequest r) {
   for (size_t k = 0; k < r.constant.size(); ++k)
     if (r.constant[k]) r.layouts[k] = {};
   TensorFunction& f = r.function;
@@ -291,6 +288,17 @@ ScheduledFunction schedule(ScheduleRequest r) {
   for (size_t k = 0; k < f.params.size(); ++k) r.layouts[k] = layouts[f.params[k]];
   if (results_with_scratch.empty()) result.in_place = in_place_pairs(r, r.layouts);
   return result;
+}
+
+}  // namespace
+
+ScheduledFunction schedule(ScheduleRequest r) {
+  simplify_symbolic(r.function);
+  if (auto of_blocks = schedule_row_blocks(r)) return std::move(*of_blocks);
+  if (auto of_slices = schedule_outer_axes(r)) return std::move(*of_slices);
+  ScheduledFunction whole = schedule_whole(r);
+  if (auto of_rows = schedule_short_rows(r, whole)) return std::move(*of_rows);
+  return whole;
 }
 
 }  // namespace dlcc::tensor
