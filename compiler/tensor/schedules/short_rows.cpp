@@ -22,12 +22,13 @@ bool keeps_more_than(const ScheduledFunction& f, int64_t bytes) {
   });
 }
 
-// Whether the stages can be cut into blocks of rows: a requirement may depend on no row.
+// Whether some stage reduces rows shorter than a vector, and the stages may be cut into blocks of rows: no requirement
+// must be checked even if there are no rows.
 bool has_short_rows(const TensorFunction& f, int64_t lanes) {
   auto is_short = [&](const Stage& s) {
     return s.reduction && !s.reduction->axes.empty() && provably_lt(s.reduction->axes.back().extent, lanes);
   };
-  return !has_body(f) && std::ranges::any_of(f.stages, is_short) &&
+  return !has_body(f) && f.results[0]->rank() > 0 && std::ranges::any_of(f.stages, is_short) &&
          std::ranges::all_of(f.stages, [](const Stage& s) { return s.requirements.empty(); });
 }
 
@@ -71,6 +72,7 @@ std::optional<ScheduledFunction> schedule_short_rows(const ScheduleRequest& r, c
   merge_axes(rows.function, rows.layouts);
   const int64_t size = vectors_per_block * lanes;
   const Dim& count = rows.function.results[0]->shape[0];
+  if (provably_le(count, size)) return std::nullopt;
   std::vector<RowBlock> blocks;
   std::optional<Slices> slices;
   for (const Dim& n : {Dim(size), rows_left(r.function, count, size)}) {

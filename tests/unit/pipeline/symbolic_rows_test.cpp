@@ -29,6 +29,19 @@ TEST_CASE("reductions of a symbolic number of short rows") {
   }
 }
 
+TEST_CASE("functions that reduce short rows several times keep nothing for each row") {
+  const char* functions[] = {"nn.log_softmax(%x)", "nn.softmax(%x)", "argmin(%x, axis=[1])", "logsumexp(%x, axis=[1])",
+                             "divide(%x, sqrt(sum(multiply(%x, %x), axis=[1], keepdims=True)))"};
+  unsigned seed = 0;
+  for (const char* function : functions)
+    for (int64_t rows : {1, 63, 64, 65, 131})
+      for (const char* count : {"n", ""}) {
+        const std::string text = "#[version = \"0.0.5\"]\ndef @main(%x: Tensor[(" +
+                                 (*count ? count : std::to_string(rows)) + ", 5), float32]) { " + function + " }\n";
+        CHECK_MESSAGE(difference_of_engines(seed++, text, {{dtype::f32, {rows, 5}}}) == "", text);
+      }
+}
+
 TEST_CASE("reductions of narrow columns of symbolic length") {
   for (int64_t columns : {3, 5, 7, 13})
     for (const char* result : {"sum(%x, axis=[0])", "max(%x, axis=[0])", "nn.softmax(%x, axis=0)"})
