@@ -1,12 +1,12 @@
 // The schedule of functions with several stages that reduce rows shorter than a vector, such as a softmax of x[n, 5].
 // The lanes of a reduction are rows there, so that row fusion (passes/fuse_rows.h) does not apply, and stage by stage
-// the function would keep a number for each of all rows. It is computed in blocks of a few vectors of rows, stage by
-// stage; what is kept of the rows of a block is local:
+// the function would keep a number for each of all rows. It is computed in blocks of rows, stage by stage; what is
+// kept of the rows of a block is local:
 //
-//   parallel b in floordiv(n, 64):
-//     alloc local largest: f32[64, 1]
-//     the stages of 64 rows
-//   the stages of the last n - 64 * floordiv(n, 64) rows
+//   parallel b in floordiv(n, 128):
+//     alloc local largest: f32[128, 1]
+//     the stages of 128 rows
+//   the stages of the last n - 128 * floordiv(n, 128) rows
 #pragma once
 
 #include <optional>
