@@ -3,12 +3,12 @@
 namespace dlcc::tensor {
 namespace {
 
-Intrinsic byte_product(int64_t lanes) {
+Intrinsic byte_product(int64_t lanes, DType data_type = dtype::u8) {
   const int64_t k = bytes_of_product;
   auto operand = [](const char* name, DType type, Shape shape, std::vector<int64_t> strides, Scope scope) {
     return std::make_shared<const BufferNode>(BufferNode{name, type, std::move(shape), scope, std::move(strides)});
   };
-  Buffer data = operand("data", dtype::u8, {k}, {1}, Scope::global),
+  Buffer data = operand("data", data_type, {k}, {1}, Scope::global),
          weights = operand("weights", dtype::i8, {lanes, k}, {k, 1}, Scope::global),
          acc = operand("acc", dtype::i32, {lanes}, {1}, Scope::reg);
   Var lane = make_var("lane");
@@ -17,7 +17,7 @@ Intrinsic byte_product(int64_t lanes) {
     Expr product = cast(dtype::i32, load(data, {Expr(j)})) * cast(dtype::i32, load(weights, {lane, Expr(j)}));
     sum = sum ? sum + product : product;
   }
-  return {.name = fmt::format("dot4.u8s8.x{}", lanes),
+  return {.name = fmt::format("dot4.{}s8.x{}", data_type == dtype::u8 ? "u8" : "s8", lanes),
           .operands = {{data, Access::read}, {weights, Access::read}, {acc, Access::write}},
           .body = for_loop(lane, lanes, LoopKind::vector, store(acc, {lane}, load(acc, {lane}) + sum)),
           .required_features = {},
@@ -26,16 +26,26 @@ Intrinsic byte_product(int64_t lanes) {
 
 }  // namespace
 
-const std::array<const Intrinsic*, 3>& byte_products() {
-  static const Intrinsic of_4 = byte_product(4), of_8 = byte_product(8), of_16 = byte_product(16);
-  static const std::array<const Intrinsic*, 3> all = {&of_4, &of_8, &of_16};
-  return all;
-}
+DType data_of_byte_products(ByteProducts b) { return b == ByteProducts::signed_dot ? dtype::i8 : dtype::u8; }
 
-const std::array<const Intrinsic*, 1>& scalar_byte_products() {
-  static const Intrinsic of_1 = byte_product(1);
-  static const std::array<const Intrinsic*, 1> all = {&of_1};
-  return all;
+std::span<const Intrinsic* const> byte_products(ByteProducts b) {
+  static const Intrinsic of_1 = byte_product(1), of_4 = byte_product(4), of_8 = byte_product(8),
+                         of_16 = byte_product(16), signed_of_4 = byte_product(4, dtype::i8);
+  static const Intrinsic* const scalar[] = {&of_1};
+  static const Intrinsic* const vectors[] = {&of_4, &of_8, &of_16};
+  static const Intrinsic* const of_signed[] = {&signed_of_4};
+  switch (b) {
+    case ByteProducts::none:
+      return {};
+    case ByteProducts::scalar_pairs:
+      return scalar;
+    case ByteProducts::signed_dot:
+      return of_signed;
+    case ByteProducts::pairs:
+    case ByteProducts::dot:
+      break;
+  }
+  return vectors;
 }
 
 }  // namespace dlcc::tensor

@@ -7,8 +7,9 @@ namespace dlcc::tensor {
 
 const std::vector<const Intrinsic*>& known_intrinsics() {
   static const std::vector<const Intrinsic*> all = [] {
-    std::vector<const Intrinsic*> known(byte_products().begin(), byte_products().end());
-    known.insert(known.end(), scalar_byte_products().begin(), scalar_byte_products().end());
+    std::vector<const Intrinsic*> known;
+    for (ByteProducts kind : {ByteProducts::dot, ByteProducts::signed_dot, ByteProducts::scalar_pairs})
+      for (const Intrinsic* i : byte_products(kind)) known.push_back(i);
     for (const Intrinsic& i : tile_transposes()) known.push_back(&i);
     return known;
   }();

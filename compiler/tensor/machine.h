@@ -26,6 +26,7 @@ enum class ByteProducts : uint8_t {
   none,          // each byte is widened to 32 bits
   pairs,         // even and odd bytes are widened to 16 bits; each instruction adds pairs of products (pmaddwd)
   dot,           // one instruction
+  signed_dot,    // one instruction, whose data is signed
   scalar_pairs,  // like pairs, in general registers: one lane, two bytes or two products in each (smlad)
 };
 

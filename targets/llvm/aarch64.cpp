@@ -17,8 +17,15 @@ const tensor::Machine machine{.vector_bytes = 16,
                               .l2_bytes = 512 << 10,
                               .machine_balance = 4};
 
-CodeLevel aarch64_level(const llvm::MCSubtargetInfo&, const std::string& cpu, const std::string& features) {
-  return {cpu, cpu, "", features, machine};
+// Dot products of four bytes are an extension, dotprod, of signed bytes (Cortex-A55, A75 and later ones), and those of
+// unsigned and signed bytes another one, i8mm (Cortex-A510, A710, Neoverse N2 and later ones).
+CodeLevel aarch64_level(const llvm::MCSubtargetInfo& info, const std::string& cpu, const std::string& features) {
+  CodeLevel level{cpu, cpu, "", features, machine};
+  if (info.checkFeatures("+i8mm"))
+    level.machine.byte_products = tensor::ByteProducts::dot;
+  else if (info.checkFeatures("+dotprod"))
+    level.machine.byte_products = tensor::ByteProducts::signed_dot;
+  return level;
 }
 
 // Extensions of Armv8 and Armv9 with instructions on numbers and vectors, and the atomic ones (lse).

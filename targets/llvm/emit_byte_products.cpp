@@ -1,7 +1,9 @@
 // Dot products of four bytes (tensor/byte_products.h) as instructions. On x86: `vpdpbusd` on CPUs with VNNI; else two
 // multiplications of 16-bit numbers, `pmaddwd`, for the even and the odd bytes of each lane. These never saturate, as
 // `pmaddubsw` would: 2 * 255 * 128 exceeds 16 bits. On ARM with the DSP extension: `smlad` for the even and the odd
-// bytes, which `uxtb16` and `sxtb16` widen; tiles share the widened bytes, as LLVM finds equal expressions.
+// bytes, which `uxtb16` and `sxtb16` widen; tiles share the widened bytes, as LLVM finds equal expressions. On AArch64:
+// `usdot` on CPUs with i8mm, `sdot` of signed data on those with dotprod.
+#include <llvm/IR/IntrinsicsAArch64.h>
 #include <llvm/IR/IntrinsicsARM.h>
 #include <llvm/IR/IntrinsicsX86.h>
 #include <llvm/IR/Module.h>
@@ -40,7 +42,31 @@ std::pair<Instruction, llvm::Intrinsic::ID> instruction_for(int64_t vector_bits,
 
 bool KernelEmitter::emit_byte_products(const IntrinsicCall& x) {
   const llvm::Triple triple(function_->getParent()->getTargetTriple());
-  return triple.isX86() ? emit_byte_products_x86(x) : triple.isThumb() && emit_byte_products_arm(x);
+  if (triple.isX86()) return emit_byte_products_x86(x);
+  if (triple.isAArch64()) return emit_byte_products_aarch64(x);
+  return triple.isThumb() && emit_byte_products_arm(x);
+}
+
+KernelEmitter::ByteProductOperands KernelEmitter::byte_product_operands(const IntrinsicCall& x) {
+  const auto lanes = static_cast<unsigned>(x.intrinsic->operands[2].buffer->shape[0].value());
+  auto* words = llvm::FixedVectorType::get(b_.getInt32Ty(), lanes);
+  Value* four = b_.CreateAlignedLoad(b_.getInt32Ty(), pointer_to(x.operands[0]), llvm::Align(1));
+  Value* to = pointer_to(x.operands[2]);
+  return {b_.CreateVectorSplat(lanes, four), b_.CreateAlignedLoad(words, pointer_to(x.operands[1]), llvm::Align(1)), to,
+          b_.CreateAlignedLoad(words, to, llvm::Align(4))};
+}
+
+bool KernelEmitter::emit_byte_products_aarch64(const IntrinsicCall& x) {
+  const bool is_signed = x.intrinsic->operands[0].buffer->type == dtype::i8;
+  if (x.intrinsic->operands[2].buffer->shape[0] != Dim(4)) return false;
+  if (!cpu_.checkFeatures(is_signed ? "+dotprod" : "+i8mm")) return false;
+  const ByteProductOperands o = byte_product_operands(x);
+  auto* bytes = llvm::FixedVectorType::get(b_.getInt8Ty(), 16);
+  Value* sum = b_.CreateIntrinsic(is_signed ? llvm::Intrinsic::aarch64_neon_sdot : llvm::Intrinsic::aarch64_neon_usdot,
+                                  {o.sum->getType(), bytes},
+                                  {o.sum, b_.CreateBitCast(o.data, bytes), b_.CreateBitCast(o.weights, bytes)});
+  b_.CreateAlignedStore(sum, o.to, llvm::Align(4));
+  return true;
 }
 
 bool KernelEmitter::emit_byte_products_arm(const IntrinsicCall& x) {
@@ -72,14 +98,9 @@ bool KernelEmitter::emit_byte_products_x86(const IntrinsicCall& x) {
   auto [instruction, id] = instruction_for(lanes * 32, cpu_);
   if (instruction == Instruction::none) return false;
   llvm::Function* multiply = llvm::Intrinsic::getDeclaration(&module, id);
-  auto* words = llvm::FixedVectorType::get(b_.getInt32Ty(), static_cast<unsigned>(lanes));
   auto* halves = llvm::FixedVectorType::get(b_.getInt16Ty(), static_cast<unsigned>(2 * lanes));
 
-  Value* four = b_.CreateAlignedLoad(b_.getInt32Ty(), pointer_to(x.operands[0]), llvm::Align(1));
-  Value* data = b_.CreateVectorSplat(static_cast<unsigned>(lanes), four);
-  Value* weights = b_.CreateAlignedLoad(words, pointer_to(x.operands[1]), llvm::Align(1));
-  Value* to = pointer_to(x.operands[2]);
-  Value* sum = b_.CreateAlignedLoad(words, to, llvm::Align(4));
+  auto [data, weights, to, sum] = byte_product_operands(x);
   if (instruction == Instruction::vpdpbusd) {
     sum = b_.CreateCall(multiply, {sum, data, weights});
   } else {

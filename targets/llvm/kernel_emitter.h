@@ -242,6 +242,12 @@ class KernelEmitter {
   bool emit_byte_products(const tensor::IntrinsicCall&);
   bool emit_byte_products_x86(const tensor::IntrinsicCall&);
   bool emit_byte_products_arm(const tensor::IntrinsicCall&);
+  bool emit_byte_products_aarch64(const tensor::IntrinsicCall&);
+  struct ByteProductOperands {
+    Value *data, *weights;  // four bytes in each 32-bit lane; the data is the same in all lanes
+    Value *to, *sum;        // the accumulator's address and its value
+  };
+  ByteProductOperands byte_product_operands(const tensor::IntrinsicCall&);
   void emit_tile_transpose(const tensor::IntrinsicCall&);
   Value* pointer_to(const tensor::Region&);
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# A quantized network on microcontrollers with the DSP extension gives the bits that it gives on x86: convolutions of
-# all kinds, with and without padding and zero points, products, a residual addition, pooling. The products are smlad.
+# A quantized network on microcontrollers with the DSP extension, and on AArch64 with dot products, gives the bits that
+# it gives on x86: convolutions of all kinds, with and without padding and zero points, products, a residual addition,
+# pooling. The products are smlad, sdot and usdot.
 # arm_byte_products_test.sh DLCC SOURCE_FOLDER WORK_FOLDER; exit status 77 (skipped) without a cross compiler or the
 # emulator.
 set -euo pipefail
@@ -81,3 +82,13 @@ for target in cortex-m4 cortex-m7 cortex-m33; do
 done
 "$dlcc" network.rly -o network.s --emit=asm --prefix m --target cortex-m3
 ! grep smlad network.s
+for tool in aarch64-linux-gnu-gcc qemu-aarch64; do
+  command -v $tool > /dev/null || { echo "not on AArch64: $tool is not installed"; exit 0; }
+done
+for cpu in cortex-a76:sdot neoverse-n2:usdot; do
+  run aarch64 aarch64-linux-gnu-gcc qemu-aarch64 -mcpu=${cpu%:*}
+  cmp network.x86-64 network.aarch64
+  "$dlcc" network.rly -o network.s --emit=asm --prefix m --target aarch64 -mcpu=${cpu%:*}
+  echo "${cpu%:*}: equal, $(grep -cP "\t${cpu#*:}\t" network.s) ${cpu#*:}"
+  grep -qP "\t${cpu#*:}\t" network.s
+done

@@ -13,8 +13,8 @@ namespace dlcc::relay {
 
 namespace {
 
-// K up to which no sum of products overflows int32: of unsigned bytes and signed bytes, or weights with an offset,
-// whose absolute value is up to 255.
+// K up to which no sum of products overflows int32: of bytes, whose absolute value is up to 255, and signed bytes or
+// weights with an offset, whose absolute value is up to 255.
 int64_t longest_sum(const SignedBytes& w) {
   const int64_t largest_weight = w.offset == 0 ? 128 : UINT8_MAX;
   return (int64_t{1} << 31) / (UINT8_MAX * largest_weight) - 1;
@@ -62,10 +62,12 @@ Atom padded(BlockRewriter& r, const ByteData& x, std::vector<int64_t>& padding) 
   for (size_t d = 0; d < axes; ++d) widths.push_back(AttrList{padding[d], padding[axes + d]});
   padding.assign(padding.size(), 0);
   Atom value;
+  const DType type = r.tensor(x.stored).dtype;
   if (const auto zero = single(r, x.zero)) {
-    value = Constant::of<uint8_t>(dtype::u8, {}, {static_cast<uint8_t>(*zero)});
+    value = type == dtype::u8 ? Constant::of<uint8_t>(type, {}, {static_cast<uint8_t>(*zero)})
+                              : Constant::of<int8_t>(type, {}, {static_cast<int8_t>(*zero)});
   } else {
-    value = r.emit("cast", {x.zero}, {{"dtype", std::string("uint8")}});
+    value = r.emit("cast", {x.zero}, {{"dtype", std::string(name(type))}});
     if (!r.tensor(value).shape.empty()) value = r.emit("reshape", {value}, {{"newshape", AttrList{}}});
   }
   return r.emit("nn.pad", {x.stored, value}, {{"pad_width", widths}});
@@ -123,10 +125,14 @@ bool ByteData::is_centred() const {
   return c && c->integer_at(0) == 0;
 }
 
-Atom with_offset(BlockRewriter& r, const Atom& stored) {
+int offset_between(DType from, DType to) { return from == to ? 0 : to == dtype::u8 ? 128 : -128; }
+
+Atom with_offset(BlockRewriter& r, const Atom& stored, DType to) {
+  const int offset = offset_between(r.tensor(stored).dtype, to);
+  if (offset == 0) return stored;
   Atom wide = r.emit("cast", {stored}, to_int32);
-  Atom sum = r.emit("add", {wide, Constant::of<int32_t>(dtype::i32, {}, {offset_of_signed})});
-  return r.emit("cast", {sum}, {{"dtype", std::string("uint8")}});
+  Atom sum = r.emit("add", {wide, Constant::of<int32_t>(dtype::i32, {}, {offset})});
+  return r.emit("cast", {sum}, {{"dtype", std::string(name(to))}});
 }
 
 // ---- convolutions ---------------------------------------------------------------------------------------------------
@@ -270,30 +276,32 @@ std::optional<ByteData> centred_bytes(BlockRewriter& r, const Atom& a) {
   return ByteData{conversion->args[0], zero};
 }
 
-// Signed data is read with an offset.
-void make_unsigned(BlockRewriter& r, ByteData& x) {
-  if (r.tensor(x.stored).dtype == dtype::u8) return;
-  x.stored = with_offset(r, x.stored);
+// Data of the other type is read with an offset.
+void convert(BlockRewriter& r, ByteData& x, DType to) {
+  const int32_t offset = offset_between(r.tensor(x.stored).dtype, to);
+  if (offset == 0) return;
+  x.stored = with_offset(r, x.stored, to);
   if (const Constant* zero = std::get_if<Constant>(&x.zero))
-    x.zero = Constant::of<int32_t>(dtype::i32, {}, {static_cast<int32_t>(zero->integer_at(0)) + offset_of_signed});
+    x.zero = Constant::of<int32_t>(dtype::i32, {}, {static_cast<int32_t>(zero->integer_at(0)) + offset});
   else
-    x.zero = r.emit("add", {x.zero, Constant::of<int32_t>(dtype::i32, {}, {offset_of_signed})});
+    x.zero = r.emit("add", {x.zero, Constant::of<int32_t>(dtype::i32, {}, {offset})});
 }
 
 }  // namespace
 
-std::optional<Atom> contraction_of_integers(BlockRewriter& r, const std::string& name, const Call& call) {
+std::optional<Atom> contraction_of_integers(BlockRewriter& r, const std::string& name, const Call& call,
+                                            DType data_type) {
   auto x = centred_bytes(r, call.args[0]);
   const auto integers = x ? known(r, call.args[1]) : std::nullopt;
   const auto w = integers && integers->dtype() == dtype::i32 ? signed_bytes(*integers) : std::nullopt;
   if (!w) return std::nullopt;
   if (const auto p = byte_product(r, name, call, *w)) {
-    make_unsigned(r, *x);
+    convert(r, *x, data_type);
     return integer_sums(r, *p, *x, *w);
   }
   const auto c = byte_convolution(name, call, *w);
   if (!c || c->is_depthwise()) return std::nullopt;  // converting sums of floats takes longer than adding integers
-  make_unsigned(r, *x);
+  convert(r, *x, data_type);
   return integer_sums(r, *c, *x, *w);
 }
 

@@ -1,6 +1,6 @@
-// Convolutions and matrix products of bytes, for the pass integer_contractions: sums of products of unsigned data and
-// signed constant weights, as instructions compute them (tensor/byte_products.h). The zero point z of the data is a
-// correction of the sums:
+// Convolutions and matrix products of bytes, for the pass integer_contractions: sums of products of data and signed
+// constant weights, as instructions compute them (tensor/byte_products.h). The zero point z of the data is a correction
+// of the sums:
 //
 //   sum((x - z) * w) = sum(x * w) - z * sum(w)
 //
@@ -8,7 +8,8 @@
 //
 //   sum((x - z) * (w + o)) = sum(x * w) + o * sum(x) - z * sum(w + o)
 //
-// Signed data is stored with an offset of 128. Where padded data has a zero point other than 0, the padding is an
+// Most instructions take unsigned data; signed data is stored with an offset of 128 for them, and unsigned data with an
+// offset of -128 for those that take signed data. Where padded data has a zero point other than 0, the padding is an
 // operation of its own. The last axis of a kernel over few channels gets taps of weight 0, so that their number is a
 // multiple of four.
 #pragma once
@@ -22,8 +23,6 @@
 
 namespace dlcc::relay {
 
-inline constexpr int offset_of_signed = 128;  // from signed data to unsigned data
-
 // The value of a constant, or of an operator applied to constants.
 std::optional<Constant> known(const BlockRewriter&, const Atom&, int depth = 0);
 
@@ -32,14 +31,17 @@ std::optional<double> single(const BlockRewriter&, const Atom&);
 
 // Data that is bytes minus a zero point.
 struct ByteData {
-  Atom stored;  // uint8
+  Atom stored;  // uint8 or int8
   Atom zero;    // int32, of one element
 
   bool is_centred() const;  // whether the zero point is known to be 0
 };
 
-// Signed bytes plus 128, as uint8.
-Atom with_offset(BlockRewriter&, const Atom& stored);
+// From bytes of type `from` to bytes of type `to`: 128 from int8 to uint8, -128 from uint8 to int8.
+int offset_between(DType from, DType to);
+
+// Bytes with that offset, as bytes of type `to`.
+Atom with_offset(BlockRewriter&, const Atom& stored, DType to);
 
 // Weights: signed bytes plus an offset, which is 0 if the weights are in [-128, 127].
 struct SignedBytes {
@@ -80,8 +82,9 @@ Atom integer_sums(BlockRewriter&, const ByteProduct&, const ByteData&, const Sig
 // -zero * sum(w) for each index of an axis of the weights.
 std::vector<int32_t> corrections(int64_t zero, const SignedBytes& weights, size_t axis);
 
-// A contraction of int32 whose data is bytes minus a zero point and whose weights are constant, computed on bytes.
-// Nothing if `call` is no such contraction.
-std::optional<Atom> contraction_of_integers(BlockRewriter&, const std::string& name, const Call& call);
+// A contraction of int32 whose data is bytes minus a zero point and whose weights are constant, computed on bytes, of
+// type `data_type` for the data. Nothing if `call` is no such contraction.
+std::optional<Atom> contraction_of_integers(BlockRewriter&, const std::string& name, const Call& call,
+                                            DType data_type);
 
 }  // namespace dlcc::relay

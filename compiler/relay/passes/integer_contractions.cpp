@@ -19,7 +19,7 @@
 #include "relay/passes/block_rewriter.h"
 #include "relay/passes/byte_contractions.h"
 #include "relay/passes/passes.h"
-#include "tensor/machine.h"
+#include "tensor/byte_products.h"
 
 namespace dlcc::relay {
 
@@ -40,8 +40,8 @@ struct Dequantized {
 
 class Rewriter {
  public:
-  // `scalar`: for products in general registers (ByteProducts::scalar_pairs).
-  explicit Rewriter(bool scalar) : scalar_(scalar) {}
+  explicit Rewriter(tensor::ByteProducts products)
+      : scalar_(products == tensor::ByteProducts::scalar_pairs), data_type_(tensor::data_of_byte_products(products)) {}
 
   Result operator()(BlockRewriter& r, const Binding& b) {
     const Call* found = std::get_if<Call>(&b.op);
@@ -72,15 +72,16 @@ class Rewriter {
     return Dequantized{call->args[0], *scale, static_cast<int64_t>(*zero), axis};
   }
 
-  // Data of bytes with one scale, unsigned.
-  static std::optional<Dequantized> data_of(BlockRewriter& r, const Atom& a) {
+  // Data of bytes with one scale, of the machine's type of data. For sums of floats, unsigned data stays as it is: its
+  // zero point is often 0.
+  std::optional<Dequantized> data_of(BlockRewriter& r, const Atom& a, bool adds_floats = false) const {
     auto x = dequantized(r, a);
     if (!x || x->scale.count() != 1) return std::nullopt;
     const DType type = r.tensor(x->stored).dtype;
-    if (type == dtype::u8) return x;
-    if (type != dtype::i8) return std::nullopt;
-    x->stored = with_offset(r, x->stored);
-    x->zero += offset_of_signed;
+    if (type != dtype::u8 && type != dtype::i8) return std::nullopt;
+    const DType to = adds_floats && type == dtype::u8 ? type : data_type_;
+    x->stored = with_offset(r, x->stored, to);
+    x->zero += offset_between(type, to);
     return x;
   }
 
@@ -91,9 +92,10 @@ class Rewriter {
     const auto scale = known(r, call.args[1]), zero = known(r, call.args[2]);
     if (!scalar_ || !scale || scale->count() != 1 || !zero || zero->count() != 1 || attrs.block_size != 0) return {};
     if (zero->dtype() != dtype::i8 || r.tensor(call.args[0]).dtype != dtype::i8 || known(r, call.args[0])) return {};
-    const auto moved_zero = static_cast<uint8_t>(zero->integer_at(0) + offset_of_signed);
+    const auto moved_zero = static_cast<uint8_t>(zero->integer_at(0) + offset_between(dtype::i8, dtype::u8));
     Constant unsigned_zero = Constant::of<uint8_t>(dtype::u8, zero->shape(), {moved_zero});
-    Atom value = r.emit("qnn.dequantize", {with_offset(r, call.args[0]), call.args[1], unsigned_zero}, call.attrs);
+    Atom value =
+        r.emit("qnn.dequantize", {with_offset(r, call.args[0], dtype::u8), call.args[1], unsigned_zero}, call.attrs);
     if (const Var* v = std::get_if<Var>(&call.args[0]); v && distance_.contains((*v)->id))
       distance_[std::get<Var>(value)->id] = distance_[(*v)->id] + 1;
     return value;
@@ -134,7 +136,7 @@ class Rewriter {
   // ---- contractions
 
   Result contraction(BlockRewriter& r, const std::string& name, const Call& call) {
-    if (Result sums = contraction_of_integers(r, name, call)) return noted(*sums);
+    if (Result sums = contraction_of_integers(r, name, call, data_type_)) return noted(*sums);
     if (!r.call_of(call.args[0], "qnn.dequantize")) return std::nullopt;
     const bool by_columns = name == "nn.matmul" && !attributes_of<MatmulAttrs>(call).transpose_b;
     const auto w = weights_of(r, call.args[1], by_columns ? 1 : 0);
@@ -145,7 +147,7 @@ class Rewriter {
       return scaled(r, integer_sums(r, *p, x->bytes(), w->integers), product_of_scales(*x, *w, 0));
     }
     const auto c = byte_convolution(name, call, w->integers);
-    const auto x = c ? data_of(r, call.args[0]) : std::nullopt;
+    const auto x = c ? data_of(r, call.args[0], c->is_depthwise()) : std::nullopt;
     if (!x) return std::nullopt;
     const Constant scales = product_of_scales(*x, *w, static_cast<int64_t>(c->weights.size()) - 2);
     if (!c->is_depthwise()) return scaled(r, integer_sums(r, *c, x->bytes(), w->integers), scales);
@@ -256,7 +258,8 @@ class Rewriter {
     Atom numbers;
     Constant scales;
   };
-  bool scalar_;
+  bool scalar_;                   // products in general registers (ByteProducts::scalar_pairs)
+  DType data_type_;               // of the products
   std::map<int, Scaled> scaled_;  // numbers * scales, by variable
   std::map<int, int> distance_;   // elementwise operations since a rewritten contraction, by variable
 };
@@ -267,7 +270,7 @@ Module integer_contractions(Module module, PassContext& context) {
   if (context.machine.byte_products == tensor::ByteProducts::none) return module;
   EffectAnalysis effects(module);
   for (auto& [name, f] : module.functions) {
-    Rewriter rewriter(context.machine.byte_products == tensor::ByteProducts::scalar_pairs);
+    Rewriter rewriter(context.machine.byte_products);
     BlockRewriter(module, effects, [&](BlockRewriter& r, const Binding& b) { return rewriter(r, b); }).run(f.body);
   }
   return module;

@@ -291,8 +291,9 @@ class ContractionPlanner {
 
   bool multiplies_bytes() const {
     const Binary& product = *as<Binary>(stage().values[0]);
-    const bool are_bytes = data().buffer->type == dtype::u8 && weights().buffer->type == dtype::i8 &&
-                           product.a.type() == dtype::i32 && as<Cast>(product.a) && as<Cast>(product.b);
+    const bool are_bytes = data().buffer->type == data_of_byte_products(machine_.byte_products) &&
+                           weights().buffer->type == dtype::i8 && product.a.type() == dtype::i32 &&
+                           as<Cast>(product.a) && as<Cast>(product.b);
     return are_bytes && machine_.byte_products != ByteProducts::none && is_constant(weights().buffer);
   }
 
@@ -314,8 +315,8 @@ class ContractionPlanner {
     copy_data("blocks", shape, std::move(blocks), std::vector<int64_t>(shape.size(), 1));
   }
 
-  // Selects dot products of four bytes for products of unsigned data and signed weights in int32. The data must store
-  // four neighbours along K next to each other, and the weights must be packable in the same order.
+  // Selects dot products of four bytes for products of the machine's type of data and signed weights in int32. The data
+  // must store four neighbours along K next to each other, and the weights must be packable in the same order.
   bool find_byte_products() {
     if (!multiplies_bytes() || !reads_inside_) return false;
     const auto& reduced = stage().reduction->axes;

@@ -279,10 +279,8 @@ ScheduledFunction schedule_whole(ScheduleRequest r) {
     Kernel kernel{f.name, params, all ? with_unique_names(all) : make_stmt(Sequence{}), scalars_of_kernel(f)};
     verify_after("schedule", kernel);
     Kernel& variant = result.variants.emplace_back(apply_layouts(kernel, layouts));
-    if (machine.byte_products == ByteProducts::scalar_pairs)
-      variant.body = tensorize(variant.body, scalar_byte_products());
-    else if (machine.byte_products != ByteProducts::none)
-      variant.body = tensorize(variant.body, byte_products());
+    if (machine.byte_products != ByteProducts::none)
+      variant.body = tensorize(variant.body, byte_products(machine.byte_products));
     verify_after("tensorize", variant);
   }
   for (size_t k = 0; k < f.params.size(); ++k) r.layouts[k] = layouts[f.params[k]];

@@ -107,7 +107,7 @@ TEST_CASE("dot products of bytes are exact with and without VNNI") {
                             "]) {\n alloc reg acc: i32[" + n + "]\n vector v in " + n +
                             " { acc[v] = 7i32 }\n for k in 3 { call dot4.u8s8.x" + n +
                             "(a[k, 0], b[k, 0, 0], acc[0]) }\n vector v in " + n + " { y[v] = acc[v] }\n}",
-                        "test", diagnostics, byte_products());
+                        "test", diagnostics, byte_products(ByteProducts::dot));
     REQUIRE_MESSAGE(parsed, diagnostics.str());
     const Kernel& kernel = parsed->kernels[0];
     b.resize(static_cast<size_t>(12 * lanes), int8_t{-128});
@@ -155,6 +155,26 @@ TEST_CASE("dot products of bytes without vectors are multiplications of pairs wi
     CHECK(count(target, "ror #8") == 3);
   }
   CHECK(count("cortex-m3", "smlad") == 0);
+}
+
+TEST_CASE("dot products of bytes are instructions of AArch64's extensions") {
+  auto code = [](const char* type, const char* cpu) {
+    Diagnostics diagnostics;
+    auto parsed = parse(fmt::format("kernel @dot(read a: {0}[3, 4], read b: i8[3, 4, 4], write y: i32[4]) {{\n"
+                                    " alloc reg acc: i32[4]\n vector v in 4 {{ acc[v] = 7i32 }}\n"
+                                    " for k in 3 {{ call dot4.{1}s8.x4(a[k, 0], b[k, 0, 0], acc[0]) }}\n"
+                                    " vector v in 4 {{ y[v] = acc[v] }}\n}}",
+                                    type, std::string(type) == "u8" ? "u8" : "s8"),
+                        "test", diagnostics, known_intrinsics());
+    REQUIRE_MESSAGE(parsed, diagnostics.str());
+    const targets::Target machine = target_named("aarch64", cpu);
+    const KernelObject wrapped = wrap(parsed->kernels[0], machine);
+    return targets::generate_listing(wrapped.program, wrapped.plan, wrapped.interface, machine, {},
+                                     targets::Listing::assembly);
+  };
+  CHECK(code("u8", "neoverse-n2").find("\tusdot\t") != std::string::npos);
+  CHECK(code("i8", "cortex-a76").find("\tsdot\t") != std::string::npos);
+  for (const char* type : {"u8", "i8"}) CHECK(code(type, "cortex-a53").find("dot\t") == std::string::npos);
 }
 
 TEST_CASE("tiles are transposed by exchanges between vectors, with dimensions between rows and columns") {

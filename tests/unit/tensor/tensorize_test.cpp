@@ -23,7 +23,7 @@ std::string tensorized(const std::string& value, const std::string& weights = "i
   auto parsed = parse(text, "test", d);
   REQUIRE_MESSAGE(parsed, d.str());
   Kernel kernel = parsed->kernels[0];
-  kernel.body = tensorize(kernel.body, byte_products());
+  kernel.body = tensorize(kernel.body, byte_products(ByteProducts::dot));
   verify(kernel, d);
   CHECK(d.str() == "");
   std::string printed = print(kernel);
@@ -70,7 +70,7 @@ TEST_CASE("stores outside of vector loops become dot products of one lane") {
         "test", d);
     REQUIRE_MESSAGE(parsed, d.str());
     Kernel kernel = parsed->kernels[0];
-    kernel.body = tensorize(kernel.body, scalar_byte_products());
+    kernel.body = tensorize(kernel.body, byte_products(ByteProducts::scalar_pairs));
     verify(kernel, d);
     CHECK(d.str() == "");
     return print(kernel);
