@@ -134,6 +134,13 @@ Expr FloatMath::select_log(const Expr& x, const Expr& finite) const {
   return select(x >= number(0), r, number(nan));
 }
 
+// x p(x^2) / q(x^2), between -1 and 1, for x between -bound and bound.
+Expr FloatMath::quotient_up_to_1(const Expr& x, double bound, const std::vector<double>& p,
+                                 const std::vector<double>& q) const {
+  const Expr near = min(number(bound), max(number(-bound), x)), z = near * near;
+  return min(number(1), max(number(-1), near * polynomial(p, z) / polynomial(q, z)));
+}
+
 // tanh x is x + x^3 p(x^2) for |x| < 0.625, else 1 - 2 / (e^2x + 1) with the sign of x. Where e^2x is limited, the
 // result rounds to 1.
 Expr FloatMath::tanh(const Expr& x) const {
@@ -148,6 +155,13 @@ Expr FloatMath::tanh(const Expr& x) const {
   Expr near = multiply_add(a * z, polynomial(is_double() ? twice : single, z), a);
   Expr far = number(1) - number(2) / (exp(min(number(is_double() ? 40 : 20), a + a)) + number(1));
   return with_sign_of(select(a < number(0.625), near, far), x);
+}
+
+// x p(x^2) / q(x^2) for |x| < 9, where it rounds to 1.
+Expr FloatMath::fast_tanh(const Expr& x) const {
+  static const std::vector<double> p{1, 0.133796155, 0.00349391112, 2.05814376e-05, 1.33162406e-08};
+  static const std::vector<double> q{1, 0.46712932, 0.0258706063, 0.000328289025, 7.76085585e-07};
+  return quotient_up_to_1(x, 9, p, q);
 }
 
 // erf x is x + x p(x^2) for |x| < 1, where p fits erf(x) / x - 1; else 1 - exp(g(x)) with the sign of x, where g fits
@@ -182,8 +196,7 @@ Expr FloatMath::fast_erf(const Expr& x) const {
   static const std::vector<double> p{1.12837911,    0.190604031,    0.0527703054,
                                      0.00377289183, 0.000284833921, 2.0457212e-06};
   static const std::vector<double> q{1, 0.502251148, 0.114186645, 0.0149838999, 0.00116390828, 3.80441015e-05};
-  const Expr near = min(number(3.9253), max(number(-3.9253), x)), z = near * near;
-  return min(number(1), max(number(-1), near * polynomial(p, z) / polynomial(q, z)));
+  return quotient_up_to_1(x, 3.9253, p, q);
 }
 
 // sigmoid x is 1 / (1 + e^-x). Numerator and denominator are multiplied by 2^-lift, so that the denominator is finite
@@ -315,7 +328,7 @@ Expr expand_unary(const FloatMath& math, UnaryOp op, const Expr& x, bool fast, c
     case UnaryOp::log:
       return math.log(x);
     case UnaryOp::tanh:
-      return math.tanh(x);
+      return fast ? math.fast_tanh(x) : math.tanh(x);
     case UnaryOp::erf:
       return fast ? math.fast_erf(x) : math.erf(x);
     case UnaryOp::sigmoid:

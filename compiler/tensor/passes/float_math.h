@@ -18,6 +18,7 @@ class FloatMath {
   Expr log(const Expr& x) const;
   Expr log1p(const Expr& x) const;
   Expr tanh(const Expr& x) const;
+  Expr fast_tanh(const Expr& x) const;  // of float32
   Expr erf(const Expr& x) const;
   Expr fast_erf(const Expr& x) const;  // of float32
   Expr sigmoid(const Expr& x) const;
@@ -72,6 +73,7 @@ class FloatMath {
   Expr from_bits(const Expr& b) const { return bitcast(type_, b); }
   Expr multiply_add(const Expr& a, const Expr& b, const Expr& c) const { return fused_ ? fma(a, b, c) : a * b + c; }
   Expr polynomial(const std::vector<double>& coefficients, const Expr& x) const;
+  Expr quotient_up_to_1(const Expr& x, double bound, const std::vector<double>& p, const std::vector<double>& q) const;
   Expr absolute(const Expr& x) const { return unary(UnaryOp::abs, x); }
   Expr root(const Expr& x) const { return unary(UnaryOp::sqrt, x); }
   Expr with_sign_of(const Expr& magnitude, const Expr& sign) const;
