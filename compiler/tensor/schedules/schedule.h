@@ -15,7 +15,8 @@
 //
 // Functions with symbols: row_blocks.h for products of rows, outer_axes.h where the slices along leading axes are
 // static, symbolic_contraction.h for products with symbolic N or K; contraction.h and window_reduction.h for images of
-// symbolic height and width; else generic.h.
+// symbolic height and width; else generic.h. Stages of generic.h that reduce many short rows run block by block
+// (short_rows.h).
 #pragma once
 
 #include <functional>
