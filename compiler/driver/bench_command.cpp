@@ -57,16 +57,17 @@ std::string sizes_text(const emit::Interface& interface) {
 
 }  // namespace
 
-// The cause of a failed run may be a random number that decides a size.
+// The cause of a failed run may be a random number that decides a size or is an index.
 static void remark_on_random_inputs(const emit::Interface& interface, const std::map<size_t, Constant>& given,
                                     Diagnostics& diagnostics) {
   std::vector<std::string> names;
   for (size_t k = 0; k < interface.inputs.size(); ++k)
     if (!given.contains(k)) names.push_back(fmt::format("'{}'", interface.inputs[k].name));
-  if (interface.input_sizes.empty() || names.empty()) return;
+  const auto is_of_run = [](const Diagnostic& d) { return d.id == DiagnosticId::run_failed; };
+  if (names.empty() || std::ranges::none_of(diagnostics.list(), is_of_run)) return;
   diagnostics.remark(DiagnosticId::run_failed, {},
-                     fmt::format("random numbers were the inputs: {}; give those that decide sizes as data: --input "
-                                 "NAME=FILE.npy",
+                     fmt::format("random numbers were the inputs: {}; give indices and what decides sizes as data: "
+                                 "--input NAME=FILE.npy",
                                  fmt::join(names, ", ")));
 }
 
