@@ -241,6 +241,29 @@ void Inference::name_symbols_in(const Dim& found, const Dim& annotation,
   if (are_new && found.substitute(all) == annotation) names = std::move(all);
 }
 
+// The sizes of the functions in data, and in a reference, get the names in the annotation.
+void Inference::name_sizes_in_data(const Type& found, const Type& annotation, std::map<std::string, Dim>& names) const {
+  std::vector<DimPair> pairs;
+  add_dim_pairs(unifier_.resolve(found), unifier_.resolve(annotation), pairs);
+  const auto is_own = [&](const std::string& s) { return is_size_of_value(s) && !names.contains(s); };
+  std::map<std::string, Dim> sizes;
+  match_sizes(pairs, is_own, sizes);
+  for (const auto& [name, size] : sizes)
+    if (const auto to = plain_symbol(size); to && !symbols_.contains(*to)) names.emplace(name, size);
+}
+
+// A size that only a function type of an annotation names is any size.
+void Inference::own_sizes_of_annotation(const Type& annotation) {
+  if (const FunctionType* f = as<FunctionType>(annotation)) {
+    for (const Type& param : f->params)
+      for_each_symbol(param, [&](const Symbol& s) {
+        if (s.name != "?" && !symbols_.contains(s.name)) own(s.name);
+      });
+    return;
+  }
+  for (const Type& part : parts_of(annotation)) own_sizes_of_annotation(part);
+}
+
 // The annotation with "?" for sizes that it leaves unknown. The symbols that the operation introduced, from number
 // `first_symbol` on, get the names in the annotation.
 Type Inference::name_new_symbols(const Type& found, const Type& annotation, int first_symbol,
@@ -258,6 +281,10 @@ Type Inference::name_new_symbols(const Type& found, const Type& annotation, int 
     const auto is_own = [&](const std::string& s) { return is_size_of_value(s) && !names.contains(s); };
     for (const auto& [name, size] : sizes_as_in(*function, *named_function, is_own))
       if (const auto to = plain_symbol(size); to && !symbols_.contains(*to)) names.emplace(name, size);
+    return a;
+  }
+  if (as<DataType>(a) || as<RefType>(a)) {
+    name_sizes_in_data(f, a, names);
     return a;
   }
   const TensorType *tensor = as<TensorType>(f), *named = as<TensorType>(a);
@@ -281,7 +308,8 @@ Type Inference::name_new_symbols(const Type& found, const Type& annotation, int 
 void Inference::apply_annotation(Binding& binding, Type found, Type annotation, int first_symbol) {
   std::map<std::string, Dim> names;
   annotation = name_new_symbols(found, annotation, first_symbol, names);
-  if (!names.empty()) found = substitute(unifier_.shallow(found), names);
+  own_sizes_of_annotation(annotation);
+  if (const Type known = names.empty() ? nullptr : unifier_.resolve(found)) found = substitute(known, names);
   for (const auto& [name, size] : names)
     if (is_size_of_value(name)) own(*plain_symbol(size));
   binding.var->type = found;

@@ -335,7 +335,7 @@ bool Inference::pass_argument(Atom& arg, Type param, int index, std::map<std::st
       return false;
     }
   }
-  if (as<HoleType>(unifier_.shallow(param))) found = with_new_sizes(arg, type_of_value(arg, unifier_.shallow(found)));
+  if (as<HoleType>(unifier_.shallow(param))) found = type_of_stored(arg, found);
   if (coerce(arg, found, param, location)) return true;
   mismatch(place, fmt::format("argument {} of {}", index + 1, describe(call.callee)), param, found, {},
            declaration_of(call.callee));

@@ -142,6 +142,11 @@ Type Inference::with_new_sizes(const Atom& atom, const Type& type) {
   });
 }
 
+// The type of a value that becomes one of data, or of a reference, or of a variable's type.
+Type Inference::type_of_stored(const Atom& atom, const Type& type) {
+  return with_new_sizes(atom, type_of_value(atom, unifier_.shallow(type)));
+}
+
 // Which symbols in the type of a value are sizes of functions, other ones at each call.
 std::function<bool(const std::string&)> Inference::sizes_of_value(const Atom& atom) const {
   const Var* var = std::get_if<Var>(&atom);

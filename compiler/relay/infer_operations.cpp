@@ -231,7 +231,9 @@ void Inference::infer_body(Function& function, const SourceLocation& location) {
   if (auto kinds = kinds_.find(&function); kinds != kinds_.end()) check_kinds(kinds->second, location);
 }
 
-Type Inference::infer(Binding& binding, RefCreate& op) { return ref_type(type_of(op.value, binding.location)); }
+Type Inference::infer(Binding& binding, RefCreate& op) {
+  return ref_type(type_of_stored(op.value, type_of(op.value, binding.location)));
+}
 
 Type Inference::infer(Binding& binding, RefRead& op) {
   Type value = unifier_.fresh(), ref = type_of(op.ref, binding.location);
@@ -313,7 +315,8 @@ void Inference::bind_pattern(Pattern& pattern, const Type& type, int first_symbo
                           const Type annotation = p.var->type ? open_holes(p.var->type) : value;
                           std::map<std::string, Dim> names;
                           const Type accepted = name_new_symbols(value, annotation, first_symbol, names);
-                          if (!names.empty()) value = substitute(unifier_.shallow(value), names);
+                          if (const Type known = names.empty() ? nullptr : unifier_.resolve(value))
+                            value = substitute(known, names);
                           if (!unifier_.unify(value, accepted))
                             mismatch(location, fmt::format("the pattern %{}", p.var->name), annotation, value);
                           p.var->type = value;

@@ -55,6 +55,8 @@ class Inference {
   void infer_binding(Binding);
   void name_symbols_in(const Dim& found, const Dim& annotation, const std::function<bool(const std::string&)>& is_fresh,
                        std::map<std::string, Dim>& names) const;
+  void name_sizes_in_data(const Type& found, const Type& annotation, std::map<std::string, Dim>& names) const;
+  void own_sizes_of_annotation(const Type& annotation);
   Type name_new_symbols(const Type& found, const Type& annotation, int first_symbol,
                         std::map<std::string, Dim>& names) const;
   void apply_annotation(Binding&, Type found, Type annotation, int first_symbol);
@@ -132,6 +134,7 @@ class Inference {
   Type with_new_sizes(const Atom& function, const Type&);
   void own(const std::string& size);
   Type type_of_value(const Atom&, const Type&) const;
+  Type type_of_stored(const Atom&, const Type&);
   void expand(Atom& function, const FunctionType&, const SourceLocation&);
   bool is_function(const Atom&) const;  // whether it names a function that is not generic
   // Whether run-time checks of dimensions make a value one of type `expected`, and the operation that does: a

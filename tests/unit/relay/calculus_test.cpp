@@ -235,6 +235,31 @@ TEST_CASE("generic functions are results, arguments and other names") {
                "(1, True)");
 }
 
+TEST_CASE("a generic function is an argument whose type is a variable") {
+  check_result("def @p[A](%f: fn [B](B) -> B, %x: A) { %f(%x) } def @main() { @p(@id, @id)(1) }", "1");
+  check_result(R"(
+def @p[A](%f: fn [B](A, B) -> (A, B), %x: A) { %f(%x, %x) }
+def @pair[X, Y](%x: X, %y: Y) { (%x, %y) }
+def @main() { let %t = @p(@pair, @pair); %t.0((), ()) }
+)",
+               "((), ())");
+}
+
+TEST_CASE("functions of any size in several data values") {
+  const std::vector<std::string> passes = {"inline-higher-order", "eta-expand", "compile-matches"};
+  const std::string f = "def @f(%x: Tensor[(n), int32]) { concatenate((%x, %x)) }\n";
+  CHECK(result_of(f + R"(def @main() {
+    let %o = Some(@f);
+    let %p = Some(@f);
+    let %r = ref(@f);
+    let %l = Cons(@f, Nil);
+    let %x = full(1, shape=[3]);
+    let %y = match (%o) { Some(%g) => %g(%x), None => %x };
+    match (%p) { Some(%g) => sum(%g(%y)) * 1000 + sum(@hd(%l)(%x)) + sum(ref_read(%r)(%y)), None => 0 }
+  })",
+                  passes) == "12018");
+}
+
 TEST_CASE("functions of any size: sizes are checked where they are applied") {
   check_result(R"(
 type Both { MakeBoth(Tensor[(?), int32], Tensor[(?), int32]) }
