@@ -46,6 +46,11 @@ TEST_CASE("errors have the source line, also those of type inference and of tens
   CHECK(diagnostics.list()[0].source_line.starts_with(" tensor @f"));
 }
 
+TEST_CASE("attributes of calls that are no operators' are ignored, with a warning") {
+  CHECK(errors_of("def @f(%x: int32) { %x } def @main() { (@f(1, axis=2), @f(1, attrs_type_key=\"A\", axis=2)) }") ==
+        "t:1:41: warning[bad-attribute]: attribute 'axis' is ignored: only calls of operators have attributes\n");
+}
+
 TEST_CASE("unknown operators and variables do not hide other problems") {
   const std::string text = errors_of(
       "def @main(%image: Tensor[(2, 3), float32], %b: Tensor[(5), float32]) {\n"
