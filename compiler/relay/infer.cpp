@@ -111,20 +111,34 @@ void Inference::check_size(const Type& type, const SourceLocation& location, con
   });
 }
 
-// A symbol of a declared result that is not known where the function is called stands for an unknown size.
-Type Inference::with_unknown_sizes(const Type& result, const std::set<std::string>& known) const {
+// A symbol of a declared result that is not known where the function is called stands for an unknown size, unless
+// `sizes` has it.
+Type Inference::with_unknown_sizes(const Type& result, const std::set<std::string>& known,
+                                   const std::map<std::string, Dim>& sizes) const {
+  const auto is_unknown = [&](const Symbol& s) { return !known.contains(s.name) && !value_symbols_.contains(s.name); };
   return map_leaves(result, [&](const Type& leaf) {
     const TensorType* t = as<TensorType>(leaf);
     if (!t || is_static(t->shape)) return leaf;
-    std::map<std::string, Dim> unknown;
-    for (const Dim& d : t->shape)
-      for (const Symbol& s : d.symbols())
-        if (!known.contains(s.name) && !value_symbols_.contains(s.name)) unknown.emplace(s.name, unknown_dim());
     Shape shape = t->shape;
-    for (Dim& d : shape)
-      if (!unknown.empty() && d.substitute(unknown) != d) d = unknown_dim();
+    for (Dim& d : shape) {
+      std::vector<Symbol> unknown = d.symbols();
+      std::erase_if(unknown, [&](const Symbol& s) { return !is_unknown(s); });
+      if (unknown.empty()) continue;
+      const bool are_found = std::ranges::all_of(unknown, [&](const Symbol& s) { return sizes.contains(s.name); });
+      d = are_found ? d.substitute(sizes) : unknown_dim();
+    }
     return with_shape(*t, std::move(shape));
   });
+}
+
+// The declared type with the sizes that the body gives to unknown ones. Where a name occurs again, the size is checked.
+Type Inference::expected_result(const Type& declared, const Type& found, const std::set<std::string>& known) const {
+  std::vector<DimPair> pairs;
+  add_dim_pairs(unifier_.resolve(declared), unifier_.resolve(found), pairs);
+  std::map<std::string, Dim> sizes;
+  for (const DimPair& pair : pairs)
+    if (const auto name = plain_symbol(pair.param); name && !known.contains(*name)) sizes.emplace(*name, pair.argument);
+  return with_unknown_sizes(declared, known, sizes);
 }
 
 // Symbols of the result that its inference introduced, from number `first_symbol` on, get the numbers that the declared
@@ -135,8 +149,10 @@ void Inference::name_result_sizes(Function& function, const Type& declared, int 
   std::map<std::string, Dim> names;
   for (const DimPair& pair : pairs) {
     const auto from = plain_symbol(pair.argument), to = plain_symbol(pair.param);
-    if (from && to && number_of({*from}) >= first_symbol && number_of({*to}) > 0 && symbols_.insert(*to).second)
-      names.emplace(*from, pair.param);
+    if (!from || !to || number_of({*from}) < first_symbol || number_of({*to}) == 0) continue;
+    if (!symbols_.insert(*to).second) continue;
+    result_names_.insert(*to);
+    names.emplace(*from, pair.param);
   }
   if (names.empty()) return;
   bool is_known = true;
@@ -149,6 +165,7 @@ void Inference::name_result_sizes(Function& function, const Type& declared, int 
 
 void Inference::infer_function(Function& function) {
   symbols_.clear();
+  result_names_.clear();
   closure_symbols_.clear();
   value_symbols_.clear();
   fixed_symbols_.clear();
@@ -163,7 +180,7 @@ void Inference::infer_function(Function& function) {
   Type found = infer_block(function.body);
   std::set<std::string> universal;
   for (const Var& p : function.params) for_each_symbol(p->type, [&](const Symbol& s) { universal.insert(s.name); });
-  const Type declared = function.result_type, expected = with_unknown_sizes(declared, universal);
+  const Type declared = function.result_type, expected = expected_result(declared, found, universal);
   out_ = &function.body.bindings;
   if (!coerce(function.body.result, found, expected, function.location))
     mismatch_of_result(function, expected, found, function.location);
@@ -252,16 +269,30 @@ void Inference::name_sizes_in_data(const Type& found, const Type& annotation, st
     if (const auto to = plain_symbol(size); to && !symbols_.contains(*to)) names.emplace(name, size);
 }
 
-// A size that only a function type of an annotation names is any size.
-void Inference::own_sizes_of_annotation(const Type& annotation) {
-  if (const FunctionType* f = as<FunctionType>(annotation)) {
-    for (const Type& param : f->params)
-      for_each_symbol(param, [&](const Symbol& s) {
-        if (s.name != "?" && !symbols_.contains(s.name)) own(s.name);
-      });
-    return;
+// A size that only a function type of an annotation names is any size, and so is "?" in the parameters. Gives the
+// annotation with names in place of these "?".
+Type Inference::own_sizes_of_annotation(const Type& annotation) {
+  if (!has_symbols(annotation)) return annotation;
+  auto all = [&](const std::vector<Type>& list) {
+    std::vector<Type> owned;
+    for (const Type& t : list) owned.push_back(own_sizes_of_annotation(t));
+    return owned;
+  };
+  if (const TupleType* t = as<TupleType>(annotation)) return tuple_type(all(t->fields));
+  if (const DataType* t = as<DataType>(annotation)) return data_type(t->name, all(t->args));
+  if (const RefType* t = as<RefType>(annotation)) return ref_type(own_sizes_of_annotation(t->value));
+  const FunctionType* f = as<FunctionType>(annotation);
+  if (!f) return annotation;
+  const std::set<std::string> symbols = symbols_;
+  std::vector<Type> params;
+  for (const Type& param : f->params) {
+    params.push_back(open_symbols(param, [](const std::string& s) { return s == "?"; }));
+    for_each_symbol(params.back(), [&](const Symbol& s) {
+      if (s.name != "?" && !symbols.contains(s.name)) own(s.name);
+    });
   }
-  for (const Type& part : parts_of(annotation)) own_sizes_of_annotation(part);
+  for (const std::string& name : value_symbols_) symbols_.erase(name);
+  return function_type(std::move(params), f->result, f->type_params);
 }
 
 // The annotation with "?" for sizes that it leaves unknown. The symbols that the operation introduced, from number
@@ -307,8 +338,7 @@ Type Inference::name_new_symbols(const Type& found, const Type& annotation, int 
 // are new mean unknown sizes. The annotation must accept the type, possibly by a check at run time.
 void Inference::apply_annotation(Binding& binding, Type found, Type annotation, int first_symbol) {
   std::map<std::string, Dim> names;
-  annotation = name_new_symbols(found, annotation, first_symbol, names);
-  own_sizes_of_annotation(annotation);
+  annotation = name_new_symbols(found, own_sizes_of_annotation(annotation), first_symbol, names);
   if (const Type known = names.empty() ? nullptr : unifier_.resolve(found)) found = substitute(known, names);
   for (const auto& [name, size] : names)
     if (is_size_of_value(name)) own(*plain_symbol(size));
@@ -325,14 +355,23 @@ void Inference::apply_annotation(Binding& binding, Type found, Type annotation, 
     return;
   }
   if (has_annotated_sizes(binding, found, annotation)) return;
-  mismatch(binding.location, fmt::format("%{}", binding.var->name), annotation, found,
-           "the annotation and the value disagree");
+  mismatch(binding.location, describe(binding.var), annotation, found, "the annotation and the value disagree");
 }
 
-// Whether the operation gives a function that has the annotated type at certain sizes. The variable is that function.
+// Whether the operation gives a function that has the annotated type at certain sizes. The variable is that function,
+// or one of those among which the operation selects.
 bool Inference::has_annotated_sizes(Binding& binding, const Type& found, const Type& annotation) {
-  const Type to = unifier_.shallow(annotation);
-  if (!as<FunctionType>(unifier_.shallow(found)) || !as<FunctionType>(to)) return false;
+  const Type from = unifier_.shallow(found), to = unifier_.shallow(annotation);
+  const FunctionType *function = as<FunctionType>(from), *wanted = as<FunctionType>(to);
+  if (!function || !wanted) return false;
+  if (std::holds_alternative<If>(binding.op) || std::holds_alternative<Match>(binding.op)) {
+    const auto sizes = sizes_as_in(*function, *wanted, [&](const std::string& s) { return is_size_of_value(s); });
+    const Type known = unifier_.resolve(from);
+    if (known && unifier_.unify(substitute(known, sizes), to)) {
+      binding.var->type = to;
+      return true;
+    }
+  }
   const Alias* other = std::get_if<Alias>(&binding.op);
   Atom value = other ? other->value : Atom(module_.fresh(binding.var->name, found));
   if (!other) out_->push_back({std::get<Var>(value), std::move(binding.op), binding.location});
@@ -340,6 +379,7 @@ bool Inference::has_annotated_sizes(Binding& binding, const Type& found, const T
   if (!coerce(value, found, to, binding.location)) return false;
   binding.op = Alias{value};
   binding.var->type = to;
+  globals_.erase(binding.var->id);
   return true;
 }
 

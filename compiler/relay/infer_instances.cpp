@@ -288,8 +288,8 @@ void Inference::settle(Instance& instance) {
 void Inference::infer_instance(Instance& instance) {
   instance.is_inferred = true;
   std::vector<Binding>* out = out_;
-  std::set<std::string> symbols = symbols_, closure_symbols = closure_symbols_, value_symbols = value_symbols_,
-                        fixed_symbols = fixed_symbols_;
+  std::set<std::string> symbols = symbols_, result_names = result_names_, closure_symbols = closure_symbols_,
+                        value_symbols = value_symbols_, fixed_symbols = fixed_symbols_;
   const std::set<int> type_variables = std::exchange(type_variables_, instance.of->type_variables);
   const int outer_scope = std::exchange(scope_, instance.scope);
   std::vector<Instance*> calling;
@@ -304,13 +304,14 @@ void Inference::infer_instance(Instance& instance) {
     infer_function(f);
     signatures_[g->name] = relay::type_of(module_, *g);
   } else {
-    infer_body(f, instance.use);
+    infer_body(f, f.result_type, symbols_, instance.use);
   }
   uses_.pop_back();
   std::swap(calling, calling_);
   scope_ = outer_scope;
   out_ = out;
   symbols_ = std::move(symbols);
+  result_names_ = std::move(result_names);
   closure_symbols_ = std::move(closure_symbols);
   value_symbols_ = std::move(value_symbols);
   fixed_symbols_ = std::move(fixed_symbols);

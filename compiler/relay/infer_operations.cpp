@@ -149,11 +149,13 @@ Type Inference::infer(Binding& binding, MakeFunction& op) {
     enter_symbols(p->type);
   }
   const Type declared = function.result_type;
-  function.result_type = with_unknown_sizes(declared, symbols_);
+  std::set<std::string> known = symbols_;
+  for (const std::string& name : result_names_) known.erase(name);
+  function.result_type = with_unknown_sizes(declared, known);
   Type type = function_type(std::move(params), function.result_type, function.type_params);
   binding.var->type = type;  // the function may call itself
   if (function.type_params.empty()) functions_.insert(binding.var->id);
-  infer_body(function, binding.location);
+  infer_body(function, declared, known, binding.location);
   name_result_sizes(function, declared, first_symbol);
   type = function_type(as<FunctionType>(type)->params, function.result_type, function.type_params);
   own_new_sizes(function, first_symbol);
@@ -211,7 +213,8 @@ void Inference::own_new_sizes(const Function& function, int first_symbol) {
   closure_symbols_.merge(sizes);
 }
 
-void Inference::infer_body(Function& function, const SourceLocation& location) {
+void Inference::infer_body(Function& function, const Type& declared, const std::set<std::string>& known,
+                           const SourceLocation& location) {
   const std::set<std::string> fixed_symbols = fixed_symbols_;
   const std::set<int> type_variables = type_variables_;
   for (const TypeVariable& v : function.type_params) type_variables_.insert(v.id);
@@ -221,10 +224,11 @@ void Inference::infer_body(Function& function, const SourceLocation& location) {
     });
   Type found = infer_block(function.body);
   std::vector<Binding>* outer = std::exchange(out_, &function.body.bindings);
-  if (!coerce(function.body.result, found, function.result_type, location))
-    mismatch_of_result(function, function.result_type, found, location);
+  const Type expected = expected_result(declared, found, known);
+  if (!coerce(function.body.result, found, expected, location))
+    mismatch_of_result(function, expected, found, location);
   else
-    function.result_type = refine(function.result_type, found);
+    function.result_type = refine(expected, found);
   out_ = outer;
   fixed_symbols_ = fixed_symbols;
   type_variables_ = type_variables;

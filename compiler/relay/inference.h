@@ -39,12 +39,15 @@ class Inference {
   void choose_open_type_arguments();
   void declare(Function&, bool local);  // puts holes into the signature, so that calls can be inferred
   void infer_function(Function&);
-  void infer_body(Function&, const SourceLocation&);  // of a local function
+  // Of a local function with this declared result, in which the sizes with these names are known.
+  void infer_body(Function&, const Type& declared, const std::set<std::string>& known, const SourceLocation&);
   void own_sizes_of_values(const Function&);
   void own_new_sizes(const Function&, int first_symbol);                         // of a local function
   void check_size(const Type&, const SourceLocation&, const std::string& what);  // whether it fits 63 bits
   Type refine(const Type& declared, const Type& found) const;
-  Type with_unknown_sizes(const Type& result, const std::set<std::string>& known) const;
+  Type with_unknown_sizes(const Type& result, const std::set<std::string>& known,
+                          const std::map<std::string, Dim>& sizes = {}) const;
+  Type expected_result(const Type& declared, const Type& found, const std::set<std::string>& known) const;
   void name_result_sizes(Function&, const Type& declared, int first_symbol);
   void finish(Function&);  // replaces filled holes; open ones are errors
   void finish(Block&, const Function&);
@@ -56,7 +59,7 @@ class Inference {
   void name_symbols_in(const Dim& found, const Dim& annotation, const std::function<bool(const std::string&)>& is_fresh,
                        std::map<std::string, Dim>& names) const;
   void name_sizes_in_data(const Type& found, const Type& annotation, std::map<std::string, Dim>& names) const;
-  void own_sizes_of_annotation(const Type& annotation);
+  Type own_sizes_of_annotation(const Type& annotation);
   Type name_new_symbols(const Type& found, const Type& annotation, int first_symbol,
                         std::map<std::string, Dim>& names) const;
   void apply_annotation(Binding&, Type found, Type annotation, int first_symbol);
@@ -218,6 +221,7 @@ class Inference {
   std::vector<Binding>* out_ = nullptr;      // bindings of the block that is being inferred
   std::set<std::string> symbols_of_text_;    // of the module before inference, and those of templates
   std::set<std::string> symbols_;            // dimension symbols introduced so far in the current global function
+  std::set<std::string> result_names_;       // of them, those that only the result of a local function has from its text
   std::set<std::string> closure_symbols_;    // symbols of which each call of a local function or value finds its own
   std::set<std::string> fixed_symbols_;      // those that are sizes of the local functions around the current operation
   std::set<std::string> value_symbols_;      // those of them that are sizes of function values (function_sizes.h)

@@ -245,6 +245,13 @@ def @main() { let %t = @p(@pair, @pair); %t.0((), ()) }
                "((), ())");
 }
 
+TEST_CASE("statuses of the interpreter are those of definitions") {
+  CHECK(result_of("def @main() { let %n = argwhere(False).1; take(prefix(full(1, shape=[1]), %n), 0) }", {}) ==
+        "status 5");
+  const std::string code = "let %w = argwhere(False).1; reshape(full(1, shape=[2, 3]), concatenate((%w - 3i64, %w + 1i64)))";
+  CHECK(result_of("def @main() { " + code + " }", {}) == "status 8");
+}
+
 TEST_CASE("functions of any size in several data values") {
   const std::vector<std::string> passes = {"inline-higher-order", "eta-expand", "compile-matches"};
   const std::string f = "def @f(%x: Tensor[(n), int32]) { concatenate((%x, %x)) }\n";
