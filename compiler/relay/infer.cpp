@@ -16,7 +16,7 @@ bool infer_types(Module& module, Diagnostics& diagnostics) { return Inference(mo
 bool Inference::run() {
   declare_symbols_of_text();
   for (auto& [name, function] : module_.functions) {
-    if (may_be_template(function)) {
+    if (name != "main" && may_be_template(function)) {
       Function text = copy_of_text(function, GlobalRef{name}, GlobalRef{name});
       rename_symbols(text);
       texts_.emplace(name, std::move(text));
@@ -147,12 +147,17 @@ void Inference::name_result_sizes(Function& function, const Type& declared, int 
   std::vector<DimPair> pairs;
   add_dim_pairs(unifier_.resolve(declared), unifier_.resolve(function.result_type), pairs);
   std::map<std::string, Dim> names;
-  for (const DimPair& pair : pairs) {
-    const auto from = plain_symbol(pair.argument), to = plain_symbol(pair.param);
-    if (!from || !to || number_of({*from}) < first_symbol || number_of({*to}) == 0) continue;
-    if (!symbols_.insert(*to).second) continue;
-    result_names_.insert(*to);
-    names.emplace(*from, pair.param);
+  for (const DimPair& pair : pairs) {  // the same expressions but for the numbers
+    const std::vector<Symbol> from = pair.argument.symbols(), to = pair.param.symbols();
+    std::map<std::string, Dim> renamed;
+    for (size_t k = 0; k < std::min(from.size(), to.size()); ++k) renamed.emplace(from[k].name, Dim::symbol(to[k]));
+    if (from.size() != to.size() || pair.argument.substitute(renamed) != pair.param) continue;
+    for (size_t k = 0; k < from.size(); ++k) {
+      if (number_of(from[k]) < first_symbol || number_of(to[k]) == 0) continue;
+      if (!symbols_.insert(to[k].name).second) continue;
+      result_names_.insert(to[k].name);
+      names.emplace(from[k].name, Dim::symbol(to[k]));
+    }
   }
   if (names.empty()) return;
   bool is_known = true;
@@ -240,7 +245,7 @@ void Inference::infer_binding(Binding binding) {
   scope_ = outer_scope;
   const bool is_checked = out_->size() > bindings_before;  // when it runs, by operations before it
   if (value && !is_checked && diagnostics_.error_count() == errors && is_general(binding, value->text.op))
-    general_values_.emplace(binding.var->id, std::move(*value));
+    add_general_value(std::move(*value));
   out_->push_back(std::move(binding));
   retry_relations();
 }
@@ -326,10 +331,9 @@ Type Inference::name_new_symbols(const Type& found, const Type& annotation, int 
     std::optional<std::string> from = plain_symbol(tensor->shape[i]), to = plain_symbol(wanted[i]);
     if (!to) name_symbols_in(tensor->shape[i], wanted[i], is_fresh, names);
     if (!to || symbols_.contains(*to)) continue;
-    if (from && is_fresh(*from) && *to != "?")
-      names.emplace(*from, wanted[i]);
-    else
-      wanted[i] = unknown_dim();
+    const bool is_named =
+        from && is_fresh(*from) && *to != "?" && names.emplace(*from, wanted[i]).first->second == wanted[i];
+    if (!is_named) wanted[i] = unknown_dim();
   }
   return with_shape(*named, std::move(wanted));
 }

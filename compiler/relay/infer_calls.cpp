@@ -42,7 +42,7 @@ Type Inference::type_of(const Atom& atom, const SourceLocation& location) {
 
 // The type of a value: a function of the module has other symbols than the place where it is one.
 Type Inference::type_of_operand(const Atom& atom, const SourceLocation& location) {
-  const Type type = type_of(atom, location);
+  const Type type = type_of_value(atom, unifier_.shallow(type_of(atom, location)));
   const Var* var = std::get_if<Var>(&atom);
   const bool is_global = var ? globals_.contains((*var)->id) : std::holds_alternative<GlobalRef>(atom);
   return is_global ? with_new_sizes(atom, type) : type;

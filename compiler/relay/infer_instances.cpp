@@ -97,6 +97,7 @@ Function Inference::copy_of_text(const Function& function, const Atom& name, con
   const GlobalRef* global = std::get_if<GlobalRef>(&name);
   if (global && !names_same(name, copy)) rename_globals(f.body, {{global->name, std::get<GlobalRef>(copy).name}});
   shared_.merge(repeatedly_used_values(f));
+  called_.merge(called_variables(f));
   for (const auto& [id, atom] : renamed)
     if (const int copied = std::get<Var>(atom)->id; copied != id) copied_from_.emplace(copied, id);
   return f;
@@ -137,6 +138,7 @@ void Inference::infer_global(const std::string& name) {
   });
   if (is_complete) complete_.insert(name);
   shared_.merge(repeatedly_used_values(function));
+  called_.merge(called_variables(function));
   const bool may_be_template = is_complete && name != "main" && texts_.contains(name);
   const size_t errors = diagnostics_.error_count();
   const int scope = may_be_template ? scopes_.open(0) : 0;

@@ -99,7 +99,8 @@ Type Inference::infer(Binding& binding, Match& op) {
                 "write an arm for each constructor: match (%x) { Cons(%y, _) => ..., Nil => ... }");
   Branch result;
   for (Clause& clause : op.clauses) {
-    bind_pattern(clause.pattern, value, next_symbol_, binding.location);
+    std::map<std::string, Dim> names;
+    bind_pattern(clause.pattern, value, next_symbol_, names, binding.location);
     const Branch arm = infer_branch(*clause.body, binding.location);
     if (result.type)
       result.type = join(result, arm, binding.location, "arms of `match`");
@@ -110,20 +111,8 @@ Type Inference::infer(Binding& binding, Match& op) {
 }
 
 // Whether the function calls a parameter without type: each call may have other sizes.
-static bool calls_open_param(const Function& function) {
-  std::set<int> open;
-  for (const Var& p : function.params)
-    if (!p->type) open.insert(p->id);
-  std::function<bool(const Block&)> calls = [&](const Block& block) {
-    return std::ranges::any_of(block.bindings, [&](const Binding& b) {
-      const Call* call = std::get_if<Call>(&b.op);
-      const Var* callee = call ? std::get_if<Var>(&call->callee) : nullptr;
-      bool found = callee && open.contains((*callee)->id);
-      for_each_block(b.op, [&](const Block& inner) { found = found || calls(inner); });
-      return found;
-    });
-  };
-  return !open.empty() && calls(function.body);
+bool Inference::calls_open_param(const Function& function) const {
+  return std::ranges::any_of(function.params, [&](const Var& p) { return !p->type && called_.contains(p->id); });
 }
 
 Type Inference::infer(Binding& binding, MakeFunction& op) {
@@ -310,14 +299,14 @@ Type Inference::open_sizes(const Type& type) {
   return fields == tuple->fields ? t : tuple_type(std::move(fields));
 }
 
-// Symbols from number `first_symbol` on are new in the pattern.
-void Inference::bind_pattern(Pattern& pattern, const Type& type, int first_symbol, const SourceLocation& match) {
+// Symbols from number `first_symbol` on are new in the pattern. `names` has the names that its variables give them.
+void Inference::bind_pattern(Pattern& pattern, const Type& type, int first_symbol, std::map<std::string, Dim>& names,
+                             const SourceLocation& match) {
   const SourceLocation location = match.within(pattern.range);
   std::visit(overloaded{[](Pattern::Wildcard&) {},
                         [&](Pattern::Bind& p) {
                           Type value = open_sizes(type);
                           const Type annotation = p.var->type ? open_holes(p.var->type) : value;
-                          std::map<std::string, Dim> names;
                           const Type accepted = name_new_symbols(value, annotation, first_symbol, names);
                           if (const Type known = names.empty() ? nullptr : unifier_.resolve(value))
                             value = substitute(known, names);
@@ -326,20 +315,20 @@ void Inference::bind_pattern(Pattern& pattern, const Type& type, int first_symbo
                           p.var->type = value;
                           enter_symbols(value);
                         },
-                        [&](Pattern::Constructor& p) { bind_constructor(p, type, first_symbol, location); },
+                        [&](Pattern::Constructor& p) { bind_constructor(p, type, first_symbol, names, location); },
                         [&](Pattern::Tuple& p) {
                           std::vector<Type> fields;
                           for (size_t i = 0; i < p.fields.size(); ++i) fields.push_back(unifier_.fresh());
                           if (!unifier_.unify(type, tuple_type(fields)))
                             mismatch(location, "the matched value", tuple_type(fields), type);
                           for (size_t i = 0; i < p.fields.size(); ++i)
-                            bind_pattern(p.fields[i], fields[i], first_symbol, location);
+                            bind_pattern(p.fields[i], fields[i], first_symbol, names, location);
                         }},
              pattern.v);
 }
 
 void Inference::bind_constructor(Pattern::Constructor& p, const Type& type, int first_symbol,
-                                 const SourceLocation& location) {
+                                 std::map<std::string, Dim>& names, const SourceLocation& location) {
   const Constructors::Entry* known = constructors_.find(p.name);
   if (!known) {
     fail(DiagnosticId::undefined_value, location, fmt::format("there is no constructor {}", p.name));
@@ -356,7 +345,7 @@ void Inference::bind_constructor(Pattern::Constructor& p, const Type& type, int 
   }
   if (!unifier_.unify(type, f.result))
     mismatch(location, fmt::format("the value matched with {}", p.name), f.result, type);
-  for (size_t i = 0; i < p.fields.size(); ++i) bind_pattern(p.fields[i], f.params[i], first_symbol, location);
+  for (size_t i = 0; i < p.fields.size(); ++i) bind_pattern(p.fields[i], f.params[i], first_symbol, names, location);
 }
 
 Inference::Branch Inference::infer_branch(Block& block, const SourceLocation& outer) {

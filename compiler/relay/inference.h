@@ -81,8 +81,9 @@ class Inference {
   Type infer(Binding&, Alias&);
 
   Type open_sizes(const Type&);
-  void bind_pattern(Pattern&, const Type&, int first_symbol, const SourceLocation&);
-  void bind_constructor(Pattern::Constructor&, const Type&, int first_symbol, const SourceLocation&);
+  void bind_pattern(Pattern&, const Type&, int first_symbol, std::map<std::string, Dim>& names, const SourceLocation&);
+  void bind_constructor(Pattern::Constructor&, const Type&, int first_symbol, std::map<std::string, Dim>& names,
+                        const SourceLocation&);
   struct Branch {  // one of several whose types must agree
     Type type;
     SourceLocation location;  // of its result; without one in the text, of its last operation, if there is one
@@ -136,6 +137,7 @@ class Inference {
   Type with_new_sizes(const Type& signature, Callee);
   Type with_new_sizes(const Atom& function, const Type&);
   void own(const std::string& size);
+  std::set<std::string> defined_sizes(const Atom& function, const FunctionType&) const;
   Type type_of_value(const Atom&, const Type&) const;
   Type type_of_stored(const Atom&, const Type&);
   void expand(Atom& function, const FunctionType&, const SourceLocation&);
@@ -151,6 +153,7 @@ class Inference {
   void check_kinds(const std::vector<std::pair<TypeVariable, Type>>&, const SourceLocation&);
   static bool has_kinds(const Function&);  // whether it has variables of shapes or element types
   static bool may_be_template(const Function&);
+  bool calls_open_param(const Function&) const;
   bool has_holes(const Function&) const;
   Function copy_of_text(const Function&, const Atom& name, const Atom& copy);
   void rename_symbols(Function& text);
@@ -176,6 +179,7 @@ class Inference {
   // ---- values of data that have a type for each use (infer_values.cpp)
   std::optional<GeneralValue> open_value(const Binding&);
   bool is_general(const Binding&, const Operation& text) const;
+  void add_general_value(GeneralValue);
   void copy_value(Atom&);
   void project_value(Operation&) const;
   void fill_holes_of_copies();
@@ -240,6 +244,7 @@ class Inference {
   Scopes scopes_;
   int scope_ = 0;                   // of the body that is being inferred
   std::set<int> shared_;            // repeatedly_used_values of the functions so far
+  std::set<int> called_;            // variables that are called in the functions so far
   std::set<std::string> complete_;  // global functions that depend on no function that is yet to be inferred
   std::vector<std::unique_ptr<Template>> templates_;  // callees before callers
   std::map<std::string, Template*> global_templates_;

@@ -245,6 +245,36 @@ def @main() { let %t = @p(@pair, @pair); %t.0((), ()) }
                "((), ())");
 }
 
+TEST_CASE("functions that are values find sizes at each call") {
+  const std::string calls = R"(
+    let %x = concatenate((full(0, shape=[2]), full(5, shape=[3])));
+    (sum(%f(%x)), sum(%f(full(1, shape=[2])))) }
+)";
+  const std::string body = "{ prefix(%x, argwhere(%x).1) }\n";
+  const std::string params = "(%x: Tensor[(k), int32])";
+  const std::string expected = "(5, 2)", define = "def @f" + params + body;
+  CHECK(result_of("def @make() { fn " + params + body + " } def @main() { let %f = @make();" + calls, {}) == expected);
+  CHECK(result_of(define + "def @main() { let %r = ref(@f); let %f = ref_read(%r);" + calls, {}) == expected);
+  CHECK(result_of(define + "def @first[A, B](%t: (A, B)) { %t.0 } def @main() { let %f = @first((@f, 1));" + calls, {}) ==
+        expected);
+  CHECK(result_of("def @main() { let %g: fn (Tensor[(q), int32]) -> _ = negative; @map(%g, Cons(full(3, shape=[2]), Nil)) }",
+                  {}) == "Cons(Tensor[(2), int32]{-3, -3}, Nil)");
+}
+
+TEST_CASE("fields of data with sizes of one name, and a match that defines the sizes of its result") {
+  const std::string text = R"(
+type Sized { MakeSized(Tensor[(n), int32], Tensor[(2 * n), int32]) }
+def @sums(%s: Sized) { match (%s) { MakeSized(%a, %b) => (concatenate((%a, %a)) + %b, concatenate((%a, %b))) } }
+def @main() {
+  let %x = @sums(MakeSized(full(1, shape=[2]), full(2, shape=[4])));
+  let %y = @sums(MakeSized(full(1, shape=[1]), full(3, shape=[2])));
+  (sum(%x.0), sum(%x.1), sum(%y.0), sum(%y.1))
+}
+)";
+  CHECK(result_of(text, {"require-sizes", "compile-matches"}) == "(12, 10, 8, 7)");
+  check_result(text, "(12, 10, 8, 7)");
+}
+
 TEST_CASE("statuses of the interpreter are those of definitions") {
   CHECK(result_of("def @main() { let %n = argwhere(False).1; take(prefix(full(1, shape=[1]), %n), 0) }", {}) ==
         "status 5");

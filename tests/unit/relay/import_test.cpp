@@ -53,6 +53,14 @@ TEST_CASE("messages name type variables of the text") {
   CHECK_MESSAGE(text.find("[]") == std::string::npos, text);
 }
 
+TEST_CASE("a message tells that equal names have different meanings") {
+  const std::string text = errors_of("def @f[A](%x: A) { let %g = fn [A](%y: A) -> A { %x }; 1 } def @main() { 1 }");
+  CHECK_MESSAGE(text.find("expected A, found A\n    t:1:46: the result is declared here: A\n"
+                          "    both types are written A, but the names in them differ in meaning: each function has its own") !=
+                    std::string::npos,
+                text);
+}
+
 TEST_CASE("problems of data types and of values without names are at their locations") {
   CHECK(errors_of("type W { MkW(int32, _) } def @main() { 1 }").starts_with("t:1:10: error[cannot-infer]: the types of"));
   CHECK(errors_of("def @main() { (fn (%x: int32) -> int32 { %x })(True) }").find("%:") == std::string::npos);
