@@ -1,5 +1,6 @@
 // Parses functions, blocks and expressions; parse_match.cpp has match, parse_operations.cpp the other operations with a
 // keyword.
+#include <algorithm>
 #include <optional>
 
 #include "frontends/relay/parser.h"
@@ -275,7 +276,9 @@ Operation Parser::arguments(Atom callee, const SourceLocation& where) {
       argument(call);
   });
   if (op || call.attrs.empty()) return call;
-  if (may_report() && !call.attrs.contains("attrs_type_key"))
+  const Var* var = std::get_if<Var>(&call.callee);
+  const bool is_unknown = var && std::ranges::find(unknowns_, *var) != unknowns_.end();  // it may be an operator
+  if (may_report() && !is_unknown && !call.attrs.contains("attrs_type_key"))
     diagnostics_.warning(
         DiagnosticId::bad_attribute, where,
         fmt::format("attribute '{}' is ignored: only calls of operators have attributes", call.attrs.begin()->first));

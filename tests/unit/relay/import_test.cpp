@@ -86,6 +86,7 @@ TEST_CASE("a hole is a size that is not known") {
 TEST_CASE("attributes of calls that are no operators' are ignored, with a warning") {
   CHECK(errors_of("def @f(%x: int32) { %x } def @main() { (@f(1, axis=2), @f(1, attrs_type_key=\"A\", axis=2)) }") ==
         "t:1:41: warning[bad-attribute]: attribute 'axis' is ignored: only calls of operators have attributes\n");
+  CHECK(errors_of("def @main(%x: float32) { nn.sofmax(%x, axis=1) }").find("warning") == std::string::npos);
 }
 
 TEST_CASE("unknown operators and variables do not hide other problems") {
