@@ -107,6 +107,7 @@ bool Inference::coerce_to_generic(Atom& atom, const Type& found, const FunctionT
     atom = named->second;
   const GlobalRef* global = std::get_if<GlobalRef>(&atom);
   const Type signature = global ? signatures_.at(global->name) : unifier_.shallow(found);
+  if (has_kinds(expected.type_params)) return false;  // such a function has copies, and is no value
   const bool is_generic = !as<FunctionType>(signature)->type_params.empty();
   if (!is_generic && !std::holds_alternative<ConstructorRef>(atom)) return false;
   const Type type = is_generic ? instantiate(*as<FunctionType>(signature)) : found;

@@ -39,13 +39,13 @@ bool escapes(const Type& type, const std::set<int>& visible) {
 
 // ---- templates ------------------------------------------------------------------------------------------------------
 
-bool Inference::has_kinds(const Function& f) {
-  return std::ranges::any_of(f.type_params, [](const TypeVariable& v) { return v.kind != Kind::type; });
+bool Inference::has_kinds(const std::vector<TypeVariable>& type_params) {
+  return std::ranges::any_of(type_params, [](const TypeVariable& v) { return v.kind != Kind::type; });
 }
 
 bool Inference::may_be_template(const Function& f) {
   const bool open_params = std::ranges::any_of(f.params, [](const Var& p) { return is_incomplete(p->type); });
-  return has_kinds(f) || open_params || (f.params.empty() && is_incomplete(f.result_type));
+  return has_kinds(f.type_params) || open_params || (f.params.empty() && is_incomplete(f.result_type));
 }
 
 bool Inference::has_holes(const Function& f) const {

@@ -117,8 +117,9 @@ bool Inference::calls_open_param(const Function& function) const {
 
 Type Inference::infer(Binding& binding, MakeFunction& op) {
   Function& function = *op.function;
-  const bool may_be_template = this->may_be_template(function) &&
-                               (shared_.contains(binding.var->id) || has_kinds(function) || calls_open_param(function));
+  const bool may_be_template =
+      this->may_be_template(function) &&
+      (shared_.contains(binding.var->id) || has_kinds(function.type_params) || calls_open_param(function));
   if (may_be_template && is_copy_of_template(binding.var)) {  // its text was inferred: only uses are of interest
     add_template(binding.var, std::exchange(function, {}), scopes_.open(scope_), true);
     return unifier_.fresh();

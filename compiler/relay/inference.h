@@ -151,7 +151,7 @@ class Inference {
   // ---- functions that are inferred at each use (infer_instances.cpp)
   std::vector<std::pair<TypeVariable, Type>> open_kinds(Function&);
   void check_kinds(const std::vector<std::pair<TypeVariable, Type>>&, const SourceLocation&);
-  static bool has_kinds(const Function&);  // whether it has variables of shapes or element types
+  static bool has_kinds(const std::vector<TypeVariable>&);  // whether there are variables of shapes or element types
   static bool may_be_template(const Function&);
   bool calls_open_param(const Function&) const;
   bool has_holes(const Function&) const;

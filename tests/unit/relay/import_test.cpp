@@ -53,6 +53,16 @@ TEST_CASE("messages name type variables of the text") {
   CHECK_MESSAGE(text.find("[]") == std::string::npos, text);
 }
 
+TEST_CASE("functions that are generic in shapes are no values") {
+  const std::string take = "def @f(%f: fn [S: Shape](Tensor[S, float32]) -> Tensor[S, float32]) { %f(1f) }\n";
+  for (const char* function : {"@id", "fn [S: Shape](%x: Tensor[S, float32]) { %x }"}) {
+    const std::string text = errors_of(take + fmt::format("def @main() {{ @f({}) }}", function));
+    CHECK_MESSAGE(text.find("help: a function that is generic in shapes or element types has a copy for each use") !=
+                      std::string::npos,
+                  text);
+  }
+}
+
 TEST_CASE("a message tells that equal names have different meanings") {
   const std::string text = errors_of("def @f[A](%x: A) { let %g = fn [A](%y: A) -> A { %x }; 1 } def @main() { 1 }");
   CHECK_MESSAGE(text.find("expected A, found A\n    t:1:46: the result is declared here: A\n"
