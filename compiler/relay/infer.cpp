@@ -314,7 +314,9 @@ Type Inference::name_new_symbols(const Type& found, const Type& annotation, int 
   }
   const FunctionType *function = as<FunctionType>(f), *named_function = as<FunctionType>(a);
   if (function && named_function) {  // the sizes of a function value have the annotation's names
-    const auto is_own = [&](const std::string& s) { return is_size_of_value(s) && !names.contains(s); };
+    const auto is_own = [&](const std::string& s) {
+      return (is_size_of_value(s) || number_of({s}) >= first_symbol) && !names.contains(s);
+    };
     for (const auto& [name, size] : sizes_as_in(*function, *named_function, is_own))
       if (const auto to = plain_symbol(size); to && !symbols_.contains(*to)) names.emplace(name, size);
     return a;

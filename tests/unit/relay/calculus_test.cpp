@@ -272,6 +272,12 @@ def @main() {
 }
 )";
   CHECK(result_of(text, {"require-sizes", "compile-matches"}) == "(12, 10, 8, 7)");
+  const std::string functions = R"(
+type Operation { Unary(fn (Tensor[(k), int32]) -> Tensor[(k), int32]), Nothing }
+def @run(%o: Operation, %x: Tensor[(n), int32]) { match (%o) { Unary(%f) => %f(%x), Nothing => %x } }
+def @main() { (sum(@run(Unary(negative), full(1, shape=[2]))), sum(@run(Nothing, full(3, shape=[1])))) }
+)";
+  CHECK(result_of(functions, {"inline-functions", "compile-matches"}) == "(-2, 3)");
   check_result(text, "(12, 10, 8, 7)");
 }
 
