@@ -263,11 +263,15 @@ void Inference::name_symbols_in(const Dim& found, const Dim& annotation,
   if (are_new && found.substitute(all) == annotation) names = std::move(all);
 }
 
-// The sizes of the functions in data, and in a reference, get the names in the annotation.
-void Inference::name_sizes_in_data(const Type& found, const Type& annotation, std::map<std::string, Dim>& names) const {
+// New sizes in data and in a reference, and those of functions there, get the names in the annotation.
+void Inference::name_sizes_in_data(const Type& found, const Type& annotation, int first_symbol,
+                                   std::map<std::string, Dim>& names) const {
   std::vector<DimPair> pairs;
   add_dim_pairs(unifier_.resolve(found), unifier_.resolve(annotation), pairs);
-  const auto is_own = [&](const std::string& s) { return is_size_of_value(s) && !names.contains(s); };
+  const auto is_own = [&](const std::string& s) {
+    const bool is_new = is_size_of_value(s) || number_of({s}) >= first_symbol;
+    return is_new && !names.contains(s);
+  };
   std::map<std::string, Dim> sizes;
   match_sizes(pairs, is_own, sizes);
   for (const auto& [name, size] : sizes)
@@ -322,7 +326,7 @@ Type Inference::name_new_symbols(const Type& found, const Type& annotation, int 
     return a;
   }
   if (as<DataType>(a) || as<RefType>(a)) {
-    name_sizes_in_data(f, a, names);
+    name_sizes_in_data(f, a, first_symbol, names);
     return a;
   }
   const TensorType *tensor = as<TensorType>(f), *named = as<TensorType>(a);

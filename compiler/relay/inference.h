@@ -58,7 +58,8 @@ class Inference {
   void infer_binding(Binding);
   void name_symbols_in(const Dim& found, const Dim& annotation, const std::function<bool(const std::string&)>& is_fresh,
                        std::map<std::string, Dim>& names) const;
-  void name_sizes_in_data(const Type& found, const Type& annotation, std::map<std::string, Dim>& names) const;
+  void name_sizes_in_data(const Type& found, const Type& annotation, int first_symbol,
+                          std::map<std::string, Dim>& names) const;
   Type own_sizes_of_annotation(const Type& annotation);
   Type name_new_symbols(const Type& found, const Type& annotation, int first_symbol,
                         std::map<std::string, Dim>& names) const;

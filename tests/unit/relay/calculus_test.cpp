@@ -278,6 +278,15 @@ def @run(%o: Operation, %x: Tensor[(n), int32]) { match (%o) { Unary(%f) => %f(%
 def @main() { (sum(@run(Unary(negative), full(1, shape=[2]))), sum(@run(Nothing, full(3, shape=[1])))) }
 )";
   CHECK(result_of(functions, {"inline-functions", "compile-matches"}) == "(-2, 3)");
+  const std::string lists = R"(
+def @found(%x: Tensor[(n), int32]) -> List[Tensor[(?1), int32]] { Cons(prefix(%x, argwhere(%x).1), Nil) }
+def @main() {
+  let %a = @found(full(1, shape=[2]));
+  let %b = @found(full(0, shape=[1]));
+  (%b, match (%a) { Cons(%x, _) => sum(%x), _ => 0 })
+}
+)";
+  CHECK(result_of(lists, {"compile-matches", "eta-expand"}) == "(Cons(Tensor[(0), int32]{}, Nil), 2)");
   check_result(text, "(12, 10, 8, 7)");
 }
 
