@@ -95,6 +95,9 @@ std::optional<Module> read_expression(const std::string& text, const Module& mod
     if (line > lines) {  // the end of the program
       problem.message = "the expression is not complete";
       problem.help.clear();
+    } else if (problem.message.starts_with("expected '}'")) {  // that of the program
+      problem.message = "the expression ends before this text";
+      problem.help.clear();
     } else if (is_of_whole) {
       problem.message = fmt::format("the value must be of type {}", str(param->type));
       problem.help = "give an expression of this type, or a tensor as a file: FILE.npy or FILE.pb";

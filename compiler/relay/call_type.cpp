@@ -48,6 +48,22 @@ std::optional<AttrValue> attribute_of(const KnownValue& value) {
   return rows;
 }
 
+// An element of an operand after the arguments that only an attribute may have.
+std::optional<TypeError> code_in_operand(const Operator& op, const Operands& operands) {
+  for (size_t k = op.arguments.size(); k < operands.size() && !op.variadic; ++k)
+    for (size_t j = 0; operands[k].value && j < operands[k].value->elements.size(); ++j) {
+      const std::optional<Dim>& element = operands[k].value->elements[j];
+      if (!element || !provably_lt(*element, op.least_value)) continue;
+      const std::string& name = op.values[k - op.arguments.size()];
+      return TypeError{.id = DiagnosticId::bad_attribute,
+                       .message = fmt::format("{}[{}] is {}, but the least value in an operand is {}", name, j,
+                                              element->str(), op.least_value),
+                       .help = fmt::format("only the attribute has smaller values, which are codes: {}=[...]", name),
+                       .status = tensor::Status::dimension_out_of_range};
+    }
+  return std::nullopt;
+}
+
 // The call's attributes together with the operands that determine sizes; empty unless all their values are known.
 std::optional<Attrs> with_known_values(const Operator& op, const Attrs& attrs, const Operands& operands) {
   const size_t first = op.arguments.size();
@@ -93,6 +109,8 @@ bool may_have_value(const Type& type) {
 }  // namespace
 
 std::variant<TypedCall, TypeError> type_call(const Operator& op, const Attrs& attrs, const Operands& operands) {
+  if (op.least_value > INT64_MIN)
+    if (auto error = code_in_operand(op, operands)) return std::move(*error);
   TypedCall call{attrs, operands.size(), nullptr};
   TypeResult result;
   auto known = with_known_values(op, attrs, operands);

@@ -16,7 +16,7 @@ bool infer_types(Module& module, Diagnostics& diagnostics) { return Inference(mo
 bool Inference::run() {
   declare_symbols_of_text();
   for (auto& [name, function] : module_.functions) {
-    if (may_be_template(function)) {
+    if (name != "main" && may_be_template(function)) {
       Function text = copy_of_text(function, GlobalRef{name}, GlobalRef{name});
       rename_symbols(text);
       texts_.emplace(name, std::move(text));
@@ -111,20 +111,34 @@ void Inference::check_size(const Type& type, const SourceLocation& location, con
   });
 }
 
-// A symbol of a declared result that is not known where the function is called stands for an unknown size.
-Type Inference::with_unknown_sizes(const Type& result, const std::set<std::string>& known) const {
+// A symbol of a declared result that is not known where the function is called stands for an unknown size, unless
+// `sizes` has it.
+Type Inference::with_unknown_sizes(const Type& result, const std::set<std::string>& known,
+                                   const std::map<std::string, Dim>& sizes) const {
+  const auto is_unknown = [&](const Symbol& s) { return !known.contains(s.name) && !value_symbols_.contains(s.name); };
   return map_leaves(result, [&](const Type& leaf) {
     const TensorType* t = as<TensorType>(leaf);
     if (!t || is_static(t->shape)) return leaf;
-    std::map<std::string, Dim> unknown;
-    for (const Dim& d : t->shape)
-      for (const Symbol& s : d.symbols())
-        if (!known.contains(s.name) && !value_symbols_.contains(s.name)) unknown.emplace(s.name, unknown_dim());
     Shape shape = t->shape;
-    for (Dim& d : shape)
-      if (!unknown.empty() && d.substitute(unknown) != d) d = unknown_dim();
+    for (Dim& d : shape) {
+      std::vector<Symbol> unknown = d.symbols();
+      std::erase_if(unknown, [&](const Symbol& s) { return !is_unknown(s); });
+      if (unknown.empty()) continue;
+      const bool are_found = std::ranges::all_of(unknown, [&](const Symbol& s) { return sizes.contains(s.name); });
+      d = are_found ? d.substitute(sizes) : unknown_dim();
+    }
     return with_shape(*t, std::move(shape));
   });
+}
+
+// The declared type with the sizes that the body gives to unknown ones. Where a name occurs again, the size is checked.
+Type Inference::expected_result(const Type& declared, const Type& found, const std::set<std::string>& known) const {
+  std::vector<DimPair> pairs;
+  add_dim_pairs(unifier_.resolve(declared), unifier_.resolve(found), pairs);
+  std::map<std::string, Dim> sizes;
+  for (const DimPair& pair : pairs)
+    if (const auto name = plain_symbol(pair.param); name && !known.contains(*name)) sizes.emplace(*name, pair.argument);
+  return with_unknown_sizes(declared, known, sizes);
 }
 
 // Symbols of the result that its inference introduced, from number `first_symbol` on, get the numbers that the declared
@@ -133,10 +147,17 @@ void Inference::name_result_sizes(Function& function, const Type& declared, int 
   std::vector<DimPair> pairs;
   add_dim_pairs(unifier_.resolve(declared), unifier_.resolve(function.result_type), pairs);
   std::map<std::string, Dim> names;
-  for (const DimPair& pair : pairs) {
-    const auto from = plain_symbol(pair.argument), to = plain_symbol(pair.param);
-    if (from && to && number_of({*from}) >= first_symbol && number_of({*to}) > 0 && symbols_.insert(*to).second)
-      names.emplace(*from, pair.param);
+  for (const DimPair& pair : pairs) {  // the same expressions but for the numbers
+    const std::vector<Symbol> from = pair.argument.symbols(), to = pair.param.symbols();
+    std::map<std::string, Dim> renamed;
+    for (size_t k = 0; k < std::min(from.size(), to.size()); ++k) renamed.emplace(from[k].name, Dim::symbol(to[k]));
+    if (from.size() != to.size() || pair.argument.substitute(renamed) != pair.param) continue;
+    for (size_t k = 0; k < from.size(); ++k) {
+      if (number_of(from[k]) < first_symbol || number_of(to[k]) == 0) continue;
+      if (!symbols_.insert(to[k].name).second) continue;
+      result_names_.insert(to[k].name);
+      names.emplace(from[k].name, Dim::symbol(to[k]));
+    }
   }
   if (names.empty()) return;
   bool is_known = true;
@@ -149,6 +170,7 @@ void Inference::name_result_sizes(Function& function, const Type& declared, int 
 
 void Inference::infer_function(Function& function) {
   symbols_.clear();
+  result_names_.clear();
   closure_symbols_.clear();
   value_symbols_.clear();
   fixed_symbols_.clear();
@@ -163,7 +185,7 @@ void Inference::infer_function(Function& function) {
   Type found = infer_block(function.body);
   std::set<std::string> universal;
   for (const Var& p : function.params) for_each_symbol(p->type, [&](const Symbol& s) { universal.insert(s.name); });
-  const Type declared = function.result_type, expected = with_unknown_sizes(declared, universal);
+  const Type declared = function.result_type, expected = expected_result(declared, found, universal);
   out_ = &function.body.bindings;
   if (!coerce(function.body.result, found, expected, function.location))
     mismatch_of_result(function, expected, found, function.location);
@@ -223,7 +245,7 @@ void Inference::infer_binding(Binding binding) {
   scope_ = outer_scope;
   const bool is_checked = out_->size() > bindings_before;  // when it runs, by operations before it
   if (value && !is_checked && diagnostics_.error_count() == errors && is_general(binding, value->text.op))
-    general_values_.emplace(binding.var->id, std::move(*value));
+    add_general_value(std::move(*value));
   out_->push_back(std::move(binding));
   retry_relations();
 }
@@ -241,6 +263,47 @@ void Inference::name_symbols_in(const Dim& found, const Dim& annotation,
   if (are_new && found.substitute(all) == annotation) names = std::move(all);
 }
 
+// New sizes in data and in a reference, and those of functions there, get the names in the annotation.
+void Inference::name_sizes_in_data(const Type& found, const Type& annotation, int first_symbol,
+                                   std::map<std::string, Dim>& names) const {
+  std::vector<DimPair> pairs;
+  add_dim_pairs(unifier_.resolve(found), unifier_.resolve(annotation), pairs);
+  const auto is_own = [&](const std::string& s) {
+    const bool is_new = is_size_of_value(s) || number_of({s}) >= first_symbol;
+    return is_new && !names.contains(s);
+  };
+  std::map<std::string, Dim> sizes;
+  match_sizes(pairs, is_own, sizes);
+  for (const auto& [name, size] : sizes)
+    if (const auto to = plain_symbol(size); to && !symbols_.contains(*to)) names.emplace(name, size);
+}
+
+// A size that only a function type of an annotation names is any size, and so is "?" in the parameters. Gives the
+// annotation with names in place of these "?".
+Type Inference::own_sizes_of_annotation(const Type& annotation) {
+  if (!has_symbols(annotation)) return annotation;
+  auto all = [&](const std::vector<Type>& list) {
+    std::vector<Type> owned;
+    for (const Type& t : list) owned.push_back(own_sizes_of_annotation(t));
+    return owned;
+  };
+  if (const TupleType* t = as<TupleType>(annotation)) return tuple_type(all(t->fields));
+  if (const DataType* t = as<DataType>(annotation)) return data_type(t->name, all(t->args));
+  if (const RefType* t = as<RefType>(annotation)) return ref_type(own_sizes_of_annotation(t->value));
+  const FunctionType* f = as<FunctionType>(annotation);
+  if (!f) return annotation;
+  const std::set<std::string> symbols = symbols_;
+  std::vector<Type> params;
+  for (const Type& param : f->params) {
+    params.push_back(open_symbols(param, [](const std::string& s) { return s == "?"; }));
+    for_each_symbol(params.back(), [&](const Symbol& s) {
+      if (s.name != "?" && !symbols.contains(s.name)) own(s.name);
+    });
+  }
+  for (const std::string& name : value_symbols_) symbols_.erase(name);
+  return function_type(std::move(params), f->result, f->type_params);
+}
+
 // The annotation with "?" for sizes that it leaves unknown. The symbols that the operation introduced, from number
 // `first_symbol` on, get the names in the annotation.
 Type Inference::name_new_symbols(const Type& found, const Type& annotation, int first_symbol,
@@ -255,9 +318,15 @@ Type Inference::name_new_symbols(const Type& found, const Type& annotation, int 
   }
   const FunctionType *function = as<FunctionType>(f), *named_function = as<FunctionType>(a);
   if (function && named_function) {  // the sizes of a function value have the annotation's names
-    const auto is_own = [&](const std::string& s) { return is_size_of_value(s) && !names.contains(s); };
+    const auto is_own = [&](const std::string& s) {
+      return (is_size_of_value(s) || number_of({s}) >= first_symbol) && !names.contains(s);
+    };
     for (const auto& [name, size] : sizes_as_in(*function, *named_function, is_own))
       if (const auto to = plain_symbol(size); to && !symbols_.contains(*to)) names.emplace(name, size);
+    return a;
+  }
+  if (as<DataType>(a) || as<RefType>(a)) {
+    name_sizes_in_data(f, a, first_symbol, names);
     return a;
   }
   const TensorType *tensor = as<TensorType>(f), *named = as<TensorType>(a);
@@ -268,10 +337,9 @@ Type Inference::name_new_symbols(const Type& found, const Type& annotation, int 
     std::optional<std::string> from = plain_symbol(tensor->shape[i]), to = plain_symbol(wanted[i]);
     if (!to) name_symbols_in(tensor->shape[i], wanted[i], is_fresh, names);
     if (!to || symbols_.contains(*to)) continue;
-    if (from && is_fresh(*from) && *to != "?")
-      names.emplace(*from, wanted[i]);
-    else
-      wanted[i] = unknown_dim();
+    const bool is_named =
+        from && is_fresh(*from) && *to != "?" && names.emplace(*from, wanted[i]).first->second == wanted[i];
+    if (!is_named) wanted[i] = unknown_dim();
   }
   return with_shape(*named, std::move(wanted));
 }
@@ -280,8 +348,8 @@ Type Inference::name_new_symbols(const Type& found, const Type& annotation, int 
 // are new mean unknown sizes. The annotation must accept the type, possibly by a check at run time.
 void Inference::apply_annotation(Binding& binding, Type found, Type annotation, int first_symbol) {
   std::map<std::string, Dim> names;
-  annotation = name_new_symbols(found, annotation, first_symbol, names);
-  if (!names.empty()) found = substitute(unifier_.shallow(found), names);
+  annotation = name_new_symbols(found, own_sizes_of_annotation(annotation), first_symbol, names);
+  if (const Type known = names.empty() ? nullptr : unifier_.resolve(found)) found = substitute(known, names);
   for (const auto& [name, size] : names)
     if (is_size_of_value(name)) own(*plain_symbol(size));
   binding.var->type = found;
@@ -297,14 +365,23 @@ void Inference::apply_annotation(Binding& binding, Type found, Type annotation, 
     return;
   }
   if (has_annotated_sizes(binding, found, annotation)) return;
-  mismatch(binding.location, fmt::format("%{}", binding.var->name), annotation, found,
-           "the annotation and the value disagree");
+  mismatch(binding.location, describe(binding.var), annotation, found, "the annotation and the value disagree");
 }
 
-// Whether the operation gives a function that has the annotated type at certain sizes. The variable is that function.
+// Whether the operation gives a function that has the annotated type at certain sizes. The variable is that function,
+// or one of those among which the operation selects.
 bool Inference::has_annotated_sizes(Binding& binding, const Type& found, const Type& annotation) {
-  const Type to = unifier_.shallow(annotation);
-  if (!as<FunctionType>(unifier_.shallow(found)) || !as<FunctionType>(to)) return false;
+  const Type from = unifier_.shallow(found), to = unifier_.shallow(annotation);
+  const FunctionType *function = as<FunctionType>(from), *wanted = as<FunctionType>(to);
+  if (!function || !wanted) return false;
+  if (std::holds_alternative<If>(binding.op) || std::holds_alternative<Match>(binding.op)) {
+    const auto sizes = sizes_as_in(*function, *wanted, [&](const std::string& s) { return is_size_of_value(s); });
+    const Type known = unifier_.resolve(from);
+    if (known && unifier_.unify(substitute(known, sizes), to)) {
+      binding.var->type = to;
+      return true;
+    }
+  }
   const Alias* other = std::get_if<Alias>(&binding.op);
   Atom value = other ? other->value : Atom(module_.fresh(binding.var->name, found));
   if (!other) out_->push_back({std::get<Var>(value), std::move(binding.op), binding.location});
@@ -312,6 +389,7 @@ bool Inference::has_annotated_sizes(Binding& binding, const Type& found, const T
   if (!coerce(value, found, to, binding.location)) return false;
   binding.op = Alias{value};
   binding.var->type = to;
+  globals_.erase(binding.var->id);
   return true;
 }
 

@@ -42,7 +42,7 @@ Type Inference::type_of(const Atom& atom, const SourceLocation& location) {
 
 // The type of a value: a function of the module has other symbols than the place where it is one.
 Type Inference::type_of_operand(const Atom& atom, const SourceLocation& location) {
-  const Type type = type_of(atom, location);
+  const Type type = type_of_value(atom, unifier_.shallow(type_of(atom, location)));
   const Var* var = std::get_if<Var>(&atom);
   const bool is_global = var ? globals_.contains((*var)->id) : std::holds_alternative<GlobalRef>(atom);
   return is_global ? with_new_sizes(atom, type) : type;
@@ -335,7 +335,7 @@ bool Inference::pass_argument(Atom& arg, Type param, int index, std::map<std::st
       return false;
     }
   }
-  if (as<HoleType>(unifier_.shallow(param))) found = with_new_sizes(arg, type_of_value(arg, unifier_.shallow(found)));
+  if (as<HoleType>(unifier_.shallow(param))) found = type_of_stored(arg, found);
   if (coerce(arg, found, param, location)) return true;
   mismatch(place, fmt::format("argument {} of {}", index + 1, describe(call.callee)), param, found, {},
            declaration_of(call.callee));

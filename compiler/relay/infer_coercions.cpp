@@ -35,19 +35,34 @@ Operation Inference::cast(const Atom& atom, const Type& found, const Type& expec
   return tuple;
 }
 
+// The sizes in the result of a function that its body defines, other ones at each call.
+std::set<std::string> Inference::defined_sizes(const Atom& atom, const FunctionType& f) const {
+  const Var* var = std::get_if<Var>(&atom);
+  const bool is_global = var ? globals_.contains((*var)->id) : std::holds_alternative<GlobalRef>(atom);
+  std::set<std::string> sizes;
+  if (is_global) {
+    for_each_symbol(f.result, [&](const Symbol& s) { sizes.insert(s.name); });
+    for (const Type& param : f.params) for_each_symbol(param, [&](const Symbol& s) { sizes.erase(s.name); });
+  } else if (const auto local = var ? result_symbols_.find((*var)->id) : result_symbols_.end();
+             local != result_symbols_.end()) {
+    sizes = local->second;
+  }
+  return sizes;
+}
+
 // The type of a function where nothing is known but its type: with "?" for the sizes of the result that its body
 // defines.
 Type Inference::type_of_value(const Atom& atom, const Type& type) const {
   const FunctionType* f = as<FunctionType>(type);
-  const Var* var = std::get_if<Var>(&atom);
-  const auto defined = var ? result_symbols_.find((*var)->id) : result_symbols_.end();
-  if (!f || defined == result_symbols_.end()) return type;
+  if (!f) return type;
+  const std::set<std::string> defined = defined_sizes(atom, *f);
+  if (defined.empty()) return type;
   const Type result = map_leaves(unifier_.shallow(f->result), [&](const Type& leaf) {
     const TensorType* t = as<TensorType>(leaf);
     if (!t || is_static(t->shape)) return leaf;
     Shape shape = t->shape;
     for (Dim& d : shape)
-      if (std::ranges::any_of(d.symbols(), [&](const Symbol& s) { return defined->second.contains(s.name); }))
+      if (std::ranges::any_of(d.symbols(), [&](const Symbol& s) { return defined.contains(s.name); }))
         d = unknown_dim();
     return with_shape(*t, std::move(shape));
   });
@@ -92,6 +107,7 @@ bool Inference::coerce_to_generic(Atom& atom, const Type& found, const FunctionT
     atom = named->second;
   const GlobalRef* global = std::get_if<GlobalRef>(&atom);
   const Type signature = global ? signatures_.at(global->name) : unifier_.shallow(found);
+  if (has_kinds(expected.type_params)) return false;  // such a function has copies, and is no value
   const bool is_generic = !as<FunctionType>(signature)->type_params.empty();
   if (!is_generic && !std::holds_alternative<ConstructorRef>(atom)) return false;
   const Type type = is_generic ? instantiate(*as<FunctionType>(signature)) : found;
@@ -142,6 +158,11 @@ Type Inference::with_new_sizes(const Atom& atom, const Type& type) {
   });
 }
 
+// The type of a value that becomes one of data, or of a reference, or of a variable's type.
+Type Inference::type_of_stored(const Atom& atom, const Type& type) {
+  return with_new_sizes(atom, type_of_value(atom, unifier_.shallow(type)));
+}
+
 // Which symbols in the type of a value are sizes of functions, other ones at each call.
 std::function<bool(const std::string&)> Inference::sizes_of_value(const Atom& atom) const {
   const Var* var = std::get_if<Var>(&atom);
@@ -156,11 +177,13 @@ bool Inference::is_size_of_value(const std::string& s) const {
 
 // Whether it names a function of any size.
 bool Inference::has_own_sizes(const Atom& atom, const SourceLocation& location) {
-  const Type type = unifier_.shallow(type_of(atom, location));
-  const FunctionType* function = as<FunctionType>(type);
+  Type type = unifier_.shallow(type_of(atom, location));
+  if (as<FunctionType>(type)) type = unifier_.resolve(type);
+  const FunctionType* function = type ? as<FunctionType>(type) : nullptr;
+  if (!function) return false;
   bool has = false;
   for_each_symbol(type, [&, is_own = sizes_of_value(atom)](const Symbol& s) { has |= is_own(s.name); });
-  return has && function && function->type_params.empty();
+  return has && function->type_params.empty();
 }
 
 // The sizes for which the parameters of the first function are those of the second one.

@@ -39,13 +39,13 @@ bool escapes(const Type& type, const std::set<int>& visible) {
 
 // ---- templates ------------------------------------------------------------------------------------------------------
 
-bool Inference::has_kinds(const Function& f) {
-  return std::ranges::any_of(f.type_params, [](const TypeVariable& v) { return v.kind != Kind::type; });
+bool Inference::has_kinds(const std::vector<TypeVariable>& type_params) {
+  return std::ranges::any_of(type_params, [](const TypeVariable& v) { return v.kind != Kind::type; });
 }
 
 bool Inference::may_be_template(const Function& f) {
   const bool open_params = std::ranges::any_of(f.params, [](const Var& p) { return is_incomplete(p->type); });
-  return has_kinds(f) || open_params || (f.params.empty() && is_incomplete(f.result_type));
+  return has_kinds(f.type_params) || open_params || (f.params.empty() && is_incomplete(f.result_type));
 }
 
 bool Inference::has_holes(const Function& f) const {
@@ -97,6 +97,7 @@ Function Inference::copy_of_text(const Function& function, const Atom& name, con
   const GlobalRef* global = std::get_if<GlobalRef>(&name);
   if (global && !names_same(name, copy)) rename_globals(f.body, {{global->name, std::get<GlobalRef>(copy).name}});
   shared_.merge(repeatedly_used_values(f));
+  called_.merge(called_variables(f));
   for (const auto& [id, atom] : renamed)
     if (const int copied = std::get<Var>(atom)->id; copied != id) copied_from_.emplace(copied, id);
   return f;
@@ -137,6 +138,7 @@ void Inference::infer_global(const std::string& name) {
   });
   if (is_complete) complete_.insert(name);
   shared_.merge(repeatedly_used_values(function));
+  called_.merge(called_variables(function));
   const bool may_be_template = is_complete && name != "main" && texts_.contains(name);
   const size_t errors = diagnostics_.error_count();
   const int scope = may_be_template ? scopes_.open(0) : 0;
@@ -288,8 +290,8 @@ void Inference::settle(Instance& instance) {
 void Inference::infer_instance(Instance& instance) {
   instance.is_inferred = true;
   std::vector<Binding>* out = out_;
-  std::set<std::string> symbols = symbols_, closure_symbols = closure_symbols_, value_symbols = value_symbols_,
-                        fixed_symbols = fixed_symbols_;
+  std::set<std::string> symbols = symbols_, result_names = result_names_, closure_symbols = closure_symbols_,
+                        value_symbols = value_symbols_, fixed_symbols = fixed_symbols_;
   const std::set<int> type_variables = std::exchange(type_variables_, instance.of->type_variables);
   const int outer_scope = std::exchange(scope_, instance.scope);
   std::vector<Instance*> calling;
@@ -304,13 +306,14 @@ void Inference::infer_instance(Instance& instance) {
     infer_function(f);
     signatures_[g->name] = relay::type_of(module_, *g);
   } else {
-    infer_body(f, instance.use);
+    infer_body(f, f.result_type, symbols_, instance.use);
   }
   uses_.pop_back();
   std::swap(calling, calling_);
   scope_ = outer_scope;
   out_ = out;
   symbols_ = std::move(symbols);
+  result_names_ = std::move(result_names);
   closure_symbols_ = std::move(closure_symbols);
   value_symbols_ = std::move(value_symbols);
   fixed_symbols_ = std::move(fixed_symbols);

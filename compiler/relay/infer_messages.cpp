@@ -54,6 +54,12 @@ Type Inference::mismatch(const SourceLocation& location, const std::string& what
   const Type shallow_expected = unifier_.shallow(expected), shallow_found = unifier_.shallow(found);
   const TensorType *e = as<TensorType>(shallow_expected), *f = as<TensorType>(shallow_found);
   DiagnosticId id = e && f && same_element_type(*e, *f) ? DiagnosticId::shape_mismatch : DiagnosticId::type_mismatch;
+  const FunctionType* generic = as<FunctionType>(shallow_expected);
+  if (help.empty() && generic && has_kinds(generic->type_params))
+    help = "a function that is generic in shapes or element types has a copy for each use: call it, it is no value";
+  if (const std::string name = text(expected); name == text(found))
+    details.push_back(fmt::format(
+        "both types are written {}, but the names in them differ in meaning: each function has its own", name));
   return fail(id, location, fmt::format("{}: expected {}, found {}", what, text(expected), text(found)),
               std::move(details), std::move(help));
 }

@@ -99,7 +99,8 @@ Type Inference::infer(Binding& binding, Match& op) {
                 "write an arm for each constructor: match (%x) { Cons(%y, _) => ..., Nil => ... }");
   Branch result;
   for (Clause& clause : op.clauses) {
-    bind_pattern(clause.pattern, value, next_symbol_, binding.location);
+    std::map<std::string, Dim> names;
+    bind_pattern(clause.pattern, value, next_symbol_, names, binding.location);
     const Branch arm = infer_branch(*clause.body, binding.location);
     if (result.type)
       result.type = join(result, arm, binding.location, "arms of `match`");
@@ -110,26 +111,15 @@ Type Inference::infer(Binding& binding, Match& op) {
 }
 
 // Whether the function calls a parameter without type: each call may have other sizes.
-static bool calls_open_param(const Function& function) {
-  std::set<int> open;
-  for (const Var& p : function.params)
-    if (!p->type) open.insert(p->id);
-  std::function<bool(const Block&)> calls = [&](const Block& block) {
-    return std::ranges::any_of(block.bindings, [&](const Binding& b) {
-      const Call* call = std::get_if<Call>(&b.op);
-      const Var* callee = call ? std::get_if<Var>(&call->callee) : nullptr;
-      bool found = callee && open.contains((*callee)->id);
-      for_each_block(b.op, [&](const Block& inner) { found = found || calls(inner); });
-      return found;
-    });
-  };
-  return !open.empty() && calls(function.body);
+bool Inference::calls_open_param(const Function& function) const {
+  return std::ranges::any_of(function.params, [&](const Var& p) { return !p->type && called_.contains(p->id); });
 }
 
 Type Inference::infer(Binding& binding, MakeFunction& op) {
   Function& function = *op.function;
-  const bool may_be_template = this->may_be_template(function) &&
-                               (shared_.contains(binding.var->id) || has_kinds(function) || calls_open_param(function));
+  const bool may_be_template =
+      this->may_be_template(function) &&
+      (shared_.contains(binding.var->id) || has_kinds(function.type_params) || calls_open_param(function));
   if (may_be_template && is_copy_of_template(binding.var)) {  // its text was inferred: only uses are of interest
     add_template(binding.var, std::exchange(function, {}), scopes_.open(scope_), true);
     return unifier_.fresh();
@@ -149,11 +139,13 @@ Type Inference::infer(Binding& binding, MakeFunction& op) {
     enter_symbols(p->type);
   }
   const Type declared = function.result_type;
-  function.result_type = with_unknown_sizes(declared, symbols_);
+  std::set<std::string> known = symbols_;
+  for (const std::string& name : result_names_) known.erase(name);
+  function.result_type = with_unknown_sizes(declared, known);
   Type type = function_type(std::move(params), function.result_type, function.type_params);
   binding.var->type = type;  // the function may call itself
   if (function.type_params.empty()) functions_.insert(binding.var->id);
-  infer_body(function, binding.location);
+  infer_body(function, declared, known, binding.location);
   name_result_sizes(function, declared, first_symbol);
   type = function_type(as<FunctionType>(type)->params, function.result_type, function.type_params);
   own_new_sizes(function, first_symbol);
@@ -211,7 +203,8 @@ void Inference::own_new_sizes(const Function& function, int first_symbol) {
   closure_symbols_.merge(sizes);
 }
 
-void Inference::infer_body(Function& function, const SourceLocation& location) {
+void Inference::infer_body(Function& function, const Type& declared, const std::set<std::string>& known,
+                           const SourceLocation& location) {
   const std::set<std::string> fixed_symbols = fixed_symbols_;
   const std::set<int> type_variables = type_variables_;
   for (const TypeVariable& v : function.type_params) type_variables_.insert(v.id);
@@ -221,17 +214,20 @@ void Inference::infer_body(Function& function, const SourceLocation& location) {
     });
   Type found = infer_block(function.body);
   std::vector<Binding>* outer = std::exchange(out_, &function.body.bindings);
-  if (!coerce(function.body.result, found, function.result_type, location))
-    mismatch_of_result(function, function.result_type, found, location);
+  const Type expected = expected_result(declared, found, known);
+  if (!coerce(function.body.result, found, expected, location))
+    mismatch_of_result(function, expected, found, location);
   else
-    function.result_type = refine(function.result_type, found);
+    function.result_type = refine(expected, found);
   out_ = outer;
   fixed_symbols_ = fixed_symbols;
   type_variables_ = type_variables;
   if (auto kinds = kinds_.find(&function); kinds != kinds_.end()) check_kinds(kinds->second, location);
 }
 
-Type Inference::infer(Binding& binding, RefCreate& op) { return ref_type(type_of(op.value, binding.location)); }
+Type Inference::infer(Binding& binding, RefCreate& op) {
+  return ref_type(type_of_stored(op.value, type_of(op.value, binding.location)));
+}
 
 Type Inference::infer(Binding& binding, RefRead& op) {
   Type value = unifier_.fresh(), ref = type_of(op.ref, binding.location);
@@ -304,35 +300,36 @@ Type Inference::open_sizes(const Type& type) {
   return fields == tuple->fields ? t : tuple_type(std::move(fields));
 }
 
-// Symbols from number `first_symbol` on are new in the pattern.
-void Inference::bind_pattern(Pattern& pattern, const Type& type, int first_symbol, const SourceLocation& match) {
+// Symbols from number `first_symbol` on are new in the pattern. `names` has the names that its variables give them.
+void Inference::bind_pattern(Pattern& pattern, const Type& type, int first_symbol, std::map<std::string, Dim>& names,
+                             const SourceLocation& match) {
   const SourceLocation location = match.within(pattern.range);
   std::visit(overloaded{[](Pattern::Wildcard&) {},
                         [&](Pattern::Bind& p) {
                           Type value = open_sizes(type);
                           const Type annotation = p.var->type ? open_holes(p.var->type) : value;
-                          std::map<std::string, Dim> names;
                           const Type accepted = name_new_symbols(value, annotation, first_symbol, names);
-                          if (!names.empty()) value = substitute(unifier_.shallow(value), names);
+                          if (const Type known = names.empty() ? nullptr : unifier_.resolve(value))
+                            value = substitute(known, names);
                           if (!unifier_.unify(value, accepted))
                             mismatch(location, fmt::format("the pattern %{}", p.var->name), annotation, value);
                           p.var->type = value;
                           enter_symbols(value);
                         },
-                        [&](Pattern::Constructor& p) { bind_constructor(p, type, first_symbol, location); },
+                        [&](Pattern::Constructor& p) { bind_constructor(p, type, first_symbol, names, location); },
                         [&](Pattern::Tuple& p) {
                           std::vector<Type> fields;
                           for (size_t i = 0; i < p.fields.size(); ++i) fields.push_back(unifier_.fresh());
                           if (!unifier_.unify(type, tuple_type(fields)))
                             mismatch(location, "the matched value", tuple_type(fields), type);
                           for (size_t i = 0; i < p.fields.size(); ++i)
-                            bind_pattern(p.fields[i], fields[i], first_symbol, location);
+                            bind_pattern(p.fields[i], fields[i], first_symbol, names, location);
                         }},
              pattern.v);
 }
 
 void Inference::bind_constructor(Pattern::Constructor& p, const Type& type, int first_symbol,
-                                 const SourceLocation& location) {
+                                 std::map<std::string, Dim>& names, const SourceLocation& location) {
   const Constructors::Entry* known = constructors_.find(p.name);
   if (!known) {
     fail(DiagnosticId::undefined_value, location, fmt::format("there is no constructor {}", p.name));
@@ -349,7 +346,7 @@ void Inference::bind_constructor(Pattern::Constructor& p, const Type& type, int 
   }
   if (!unifier_.unify(type, f.result))
     mismatch(location, fmt::format("the value matched with {}", p.name), f.result, type);
-  for (size_t i = 0; i < p.fields.size(); ++i) bind_pattern(p.fields[i], f.params[i], first_symbol, location);
+  for (size_t i = 0; i < p.fields.size(); ++i) bind_pattern(p.fields[i], f.params[i], first_symbol, names, location);
 }
 
 Inference::Branch Inference::infer_branch(Block& block, const SourceLocation& outer) {

@@ -61,6 +61,16 @@ bool Inference::is_general(const Binding& b, const Operation& text) const {
   return !std::ranges::includes(outer, holes);
 }
 
+// A copy of another name is a copy of the value that it names, so that a chain of names needs no chain of copies.
+void Inference::add_general_value(GeneralValue value) {
+  const Alias* name = std::get_if<Alias>(&value.text.op);
+  const Var* other = name ? std::get_if<Var>(&name->value) : nullptr;
+  if (const auto named = other ? general_values_.find((*other)->id) : general_values_.end();
+      named != general_values_.end())
+    value.text.op = Operation(named->second.text.op);
+  general_values_.emplace(value.var->id, std::move(value));
+}
+
 // Replaces the variable of a general value by that of a copy, which is bound before the current operation.
 void Inference::copy_value(Atom& atom) {
   const Var* v = std::get_if<Var>(&atom);

@@ -39,12 +39,15 @@ class Inference {
   void choose_open_type_arguments();
   void declare(Function&, bool local);  // puts holes into the signature, so that calls can be inferred
   void infer_function(Function&);
-  void infer_body(Function&, const SourceLocation&);  // of a local function
+  // Of a local function with this declared result, in which the sizes with these names are known.
+  void infer_body(Function&, const Type& declared, const std::set<std::string>& known, const SourceLocation&);
   void own_sizes_of_values(const Function&);
   void own_new_sizes(const Function&, int first_symbol);                         // of a local function
   void check_size(const Type&, const SourceLocation&, const std::string& what);  // whether it fits 63 bits
   Type refine(const Type& declared, const Type& found) const;
-  Type with_unknown_sizes(const Type& result, const std::set<std::string>& known) const;
+  Type with_unknown_sizes(const Type& result, const std::set<std::string>& known,
+                          const std::map<std::string, Dim>& sizes = {}) const;
+  Type expected_result(const Type& declared, const Type& found, const std::set<std::string>& known) const;
   void name_result_sizes(Function&, const Type& declared, int first_symbol);
   void finish(Function&);  // replaces filled holes; open ones are errors
   void finish(Block&, const Function&);
@@ -55,6 +58,9 @@ class Inference {
   void infer_binding(Binding);
   void name_symbols_in(const Dim& found, const Dim& annotation, const std::function<bool(const std::string&)>& is_fresh,
                        std::map<std::string, Dim>& names) const;
+  void name_sizes_in_data(const Type& found, const Type& annotation, int first_symbol,
+                          std::map<std::string, Dim>& names) const;
+  Type own_sizes_of_annotation(const Type& annotation);
   Type name_new_symbols(const Type& found, const Type& annotation, int first_symbol,
                         std::map<std::string, Dim>& names) const;
   void apply_annotation(Binding&, Type found, Type annotation, int first_symbol);
@@ -76,8 +82,9 @@ class Inference {
   Type infer(Binding&, Alias&);
 
   Type open_sizes(const Type&);
-  void bind_pattern(Pattern&, const Type&, int first_symbol, const SourceLocation&);
-  void bind_constructor(Pattern::Constructor&, const Type&, int first_symbol, const SourceLocation&);
+  void bind_pattern(Pattern&, const Type&, int first_symbol, std::map<std::string, Dim>& names, const SourceLocation&);
+  void bind_constructor(Pattern::Constructor&, const Type&, int first_symbol, std::map<std::string, Dim>& names,
+                        const SourceLocation&);
   struct Branch {  // one of several whose types must agree
     Type type;
     SourceLocation location;  // of its result; without one in the text, of its last operation, if there is one
@@ -131,7 +138,9 @@ class Inference {
   Type with_new_sizes(const Type& signature, Callee);
   Type with_new_sizes(const Atom& function, const Type&);
   void own(const std::string& size);
+  std::set<std::string> defined_sizes(const Atom& function, const FunctionType&) const;
   Type type_of_value(const Atom&, const Type&) const;
+  Type type_of_stored(const Atom&, const Type&);
   void expand(Atom& function, const FunctionType&, const SourceLocation&);
   bool is_function(const Atom&) const;  // whether it names a function that is not generic
   // Whether run-time checks of dimensions make a value one of type `expected`, and the operation that does: a
@@ -143,8 +152,9 @@ class Inference {
   // ---- functions that are inferred at each use (infer_instances.cpp)
   std::vector<std::pair<TypeVariable, Type>> open_kinds(Function&);
   void check_kinds(const std::vector<std::pair<TypeVariable, Type>>&, const SourceLocation&);
-  static bool has_kinds(const Function&);  // whether it has variables of shapes or element types
+  static bool has_kinds(const std::vector<TypeVariable>&);  // whether there are variables of shapes or element types
   static bool may_be_template(const Function&);
+  bool calls_open_param(const Function&) const;
   bool has_holes(const Function&) const;
   Function copy_of_text(const Function&, const Atom& name, const Atom& copy);
   void rename_symbols(Function& text);
@@ -170,6 +180,7 @@ class Inference {
   // ---- values of data that have a type for each use (infer_values.cpp)
   std::optional<GeneralValue> open_value(const Binding&);
   bool is_general(const Binding&, const Operation& text) const;
+  void add_general_value(GeneralValue);
   void copy_value(Atom&);
   void project_value(Operation&) const;
   void fill_holes_of_copies();
@@ -215,6 +226,7 @@ class Inference {
   std::vector<Binding>* out_ = nullptr;      // bindings of the block that is being inferred
   std::set<std::string> symbols_of_text_;    // of the module before inference, and those of templates
   std::set<std::string> symbols_;            // dimension symbols introduced so far in the current global function
+  std::set<std::string> result_names_;       // of them, those that only the result of a local function has from its text
   std::set<std::string> closure_symbols_;    // symbols of which each call of a local function or value finds its own
   std::set<std::string> fixed_symbols_;      // those that are sizes of the local functions around the current operation
   std::set<std::string> value_symbols_;      // those of them that are sizes of function values (function_sizes.h)
@@ -233,6 +245,7 @@ class Inference {
   Scopes scopes_;
   int scope_ = 0;                   // of the body that is being inferred
   std::set<int> shared_;            // repeatedly_used_values of the functions so far
+  std::set<int> called_;            // variables that are called in the functions so far
   std::set<std::string> complete_;  // global functions that depend on no function that is yet to be inferred
   std::vector<std::unique_ptr<Template>> templates_;  // callees before callers
   std::map<std::string, Template*> global_templates_;

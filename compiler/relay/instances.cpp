@@ -92,6 +92,20 @@ std::set<int> repeatedly_used_values(const Function& function) {
   return std::move(found.shared);
 }
 
+static void add_called(const Block& block, std::set<int>& called) {
+  for (const Binding& b : block.bindings) {
+    const Call* call = std::get_if<Call>(&b.op);
+    if (const Var* callee = call ? std::get_if<Var>(&call->callee) : nullptr) called.insert((*callee)->id);
+    for_each_block(b.op, [&](const Block& inner) { add_called(inner, called); });
+  }
+}
+
+std::set<int> called_variables(const Function& function) {
+  std::set<int> called;
+  add_called(function.body, called);
+  return called;
+}
+
 bool Scopes::is_live(int scope) const {
   std::set<int> seen;
   std::vector<int> next = {scope};

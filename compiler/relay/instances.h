@@ -66,6 +66,8 @@ bool names_same(const Atom&, const Atom&);  // whether both are the same variabl
 // values, not functions, that have other names or of which a field is taken.
 std::set<int> repeatedly_used_values(const Function&);
 
+std::set<int> called_variables(const Function&);  // those that calls in the function have as callees
+
 // The instances by which functions that are inferred at each use are replaced.
 struct InstanceReplacements {
   std::map<std::string, std::string> globals;       // names of instances to those that they have at the end

@@ -52,6 +52,7 @@ struct Operator {
   bool takes_any_value = false;                          // see OperatorSpec
   std::vector<std::vector<int64_t>> sample_shapes = {};  // see OperatorSpec
   Attrs sample_attrs = {};
+  int64_t least_value = INT64_MIN;  // see OperatorSpec
 
   bool has_definition() const { return static_cast<bool>(compute); }
   std::string short_name() const { return name.substr(name.rfind('.') + 1); }  // "conv2d" of nn.conv2d

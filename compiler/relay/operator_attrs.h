@@ -9,6 +9,7 @@
 
 #include "relay/attrs.h"
 #include "support/diagnostics.h"
+#include "tensor/ir.h"
 
 namespace dlcc::relay {
 
@@ -19,6 +20,8 @@ struct TypeError {
   std::string help;
   // Two sizes that must be equal and may be, although this is not proved: a match_cast of an operand can check it.
   std::optional<std::pair<Dim, Dim>> unproved = {};
+  // That of a run whose sizes and values have this error; the definition requires the opposite.
+  tensor::Status status = tensor::Status::shape_mismatch;
 };
 
 namespace detail {

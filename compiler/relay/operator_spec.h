@@ -115,6 +115,8 @@ struct OperatorSpec {
   // newshape). So one operator serves for static, symbolic and unknown shapes. Inference turns operands with known
   // values into attributes; for the others the type relation gives "?" for the sizes that depend on them.
   Names values = {};
+  // The least value of an element of such an operand. Smaller ones are codes that only attributes have.
+  int64_t least_value = INT64_MIN;
   detail::AttrsFunction<A, TypeResult(const Operands&)> type;
   detail::AttrsFunction<A, tensor::TensorFunction(const Operands&)> compute = {};  // null: type only
   // Instead of `compute` if there are `values`: the definition for a result of this shape, the first result if there
@@ -160,6 +162,7 @@ void OperatorTable::add(OperatorSpec<A> spec) {
                      .takes_any_value = spec.takes_any_value,
                      .sample_shapes = std::move(spec.sample_shapes),
                      .sample_attrs = std::move(spec.sample_attrs),
+                     .least_value = spec.least_value,
                      .attrs_type = &typeid(A),
                      .sizes_suffice = spec.sizes_suffice,
                      .dequantizes = spec.dequantizes},

@@ -48,6 +48,13 @@ void find_type_arguments(const Type& generic, const Type& type, TypeArguments& a
              generic->v);
 }
 
+void find_type_arguments(const Module& module, const Type& param, const Atom& argument, TypeArguments& arguments) {
+  const Type type = type_of(module, argument);
+  const FunctionType* function = as<FunctionType>(type);
+  const bool is_instance = function && !function->type_params.empty() && !std::holds_alternative<Var>(argument);
+  if (!is_instance || !as<VariableType>(param)) find_type_arguments(param, type, arguments);
+}
+
 Type with_arguments(const Type& type, const TypeArguments& arguments) {
   if (arguments.empty()) return type;
   return map_leaves(type, [&](const Type& leaf) {

@@ -17,6 +17,10 @@ using TypeArguments = std::map<int, Type>;  // by the id of the type variable
 // that is known decides. Parts that do not fit each other are passed over.
 void find_type_arguments(const Type& generic, const Type& type, TypeArguments& arguments);
 
+// The same for a parameter and its argument. A generic function of the module, and a constructor, is an instance of its
+// type: it does not tell the type of a variable whose value it is.
+void find_type_arguments(const Module&, const Type& param, const Atom& argument, TypeArguments& arguments);
+
 // The type with arguments in place of its variables. A variable without argument stays.
 Type with_arguments(const Type&, const TypeArguments&);
 

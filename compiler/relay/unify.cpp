@@ -119,20 +119,19 @@ bool Unifier::unify_generic(const FunctionType& found, const FunctionType& expec
     return known ? with_variables(f.type_params, known, variables) : nullptr;
   };
   const Type a = monomorphic(found), b = monomorphic(expected);
-  std::vector<Type> holes;
-  for (const Type& type : {a, b})
-    any_leaf(type, [&](const Type& leaf) {
-      if (as<HoleType>(leaf)) holes.push_back(leaf);
-      return false;
-    });
-  if (!unify(a, b, false)) return false;
-  return std::ranges::none_of(holes, [&](const Type& hole) {
-    const Type known = resolve(hole);
-    return !known || any_leaf(known, [&](const Type& leaf) {
+  const size_t filled_before = filled_.size();
+  const bool are_equal = unify(a, b, false);
+  std::vector<int> dependent;  // holes that were filled with types that depend on the variables
+  for (size_t k = filled_before; k < filled_.size(); ++k) {
+    const Type known = resolve(hole_type(filled_[k]));
+    const bool depends = !known || any_leaf(known, [&](const Type& leaf) {
       const VariableType* v = as<VariableType>(leaf);
       return v && std::ranges::find(variables, v->variable) != variables.end();
     });
-  });
+    if (depends) dependent.push_back(filled_[k]);
+  }
+  for (const int hole : dependent) value_[hole] = nullptr;
+  return are_equal && dependent.empty();
 }
 
 // A shape in place of a type is a tensor type whose elements do not count, an element type that of its scalars.

@@ -302,38 +302,67 @@ bool Lexer::scan_suffix(Token& t) {
   return t.width != 0;
 }
 
+// The offset behind the string or comment that begins at `at`; `at` if none does.
+static size_t after_string_or_comment(std::string_view text, size_t at) {
+  const std::string_view rest = text.substr(at);
+  const auto behind = [&](size_t end, size_t length) {
+    return end == std::string_view::npos ? text.size() : end + length;
+  };
+  if (rest.starts_with("//")) return behind(text.find('\n', at), 1);
+  if (rest.starts_with("/*")) return behind(text.find("*/", at + 2), 2);
+  if (!rest.starts_with('"')) return at;
+  size_t end = at + 1;
+  while (end < text.size() && text[end] != '"') end += text[end] == '\\' ? 2 : 1;
+  return std::min(end + 1, text.size());
+}
+
 std::string_view Lexer::take_braced(const Token& from) {
   DLCC_CHECK(ahead_.size() == 1, "text is taken at the next token");
-  size_t open = text_.find('{', from.offset), end = open;
-  for (int depth = 0; end < text_.size(); ++end) {
+  size_t end = from.offset;
+  bool is_closed = false;
+  for (int depth = 0; end < text_.size() && !is_closed;) {
+    if (const size_t behind = after_string_or_comment(text_, end); behind > end) {
+      end = behind;
+      continue;
+    }
     depth += (text_[end] == '{') - (text_[end] == '}');
-    if (depth == 0) break;
+    is_closed = text_[end] == '}' && depth <= 0;
+    ++end;
   }
-  if (open == std::string_view::npos || end >= text_.size()) {
+  if (!is_closed) {
     error(location(from), "this definition is not closed");
     return "";
   }
   ahead_.clear();
-  advance(end + 1 - position_);
-  return text_.substr(from.offset, end + 1 - from.offset);
+  advance(end - position_);
+  return text_.substr(from.offset, end - from.offset);
 }
 
-// Whether `word`, and nothing but spaces, is between the token and the rest of the text.
-static bool follows(std::string_view text, const Token& t, std::string_view word) {
-  const size_t at = text.find_first_not_of(" \t\r\n", t.end);
-  return at != std::string_view::npos && text.substr(at).starts_with(word);
+// Whether these words follow the token, with nothing but spaces and comments before each.
+static bool follow(std::string_view text, const Token& t, std::initializer_list<std::string_view> words) {
+  size_t at = t.end;
+  for (const std::string_view word : words) {
+    for (size_t from = text.size(); from != at;) {
+      from = at;
+      at = std::min(text.find_first_not_of(" \t\r\n", at), text.size());
+      if (text.substr(at).starts_with('/')) at = after_string_or_comment(text, at);
+    }
+    if (!text.substr(at).starts_with(word)) return false;
+    at += word.size();
+  }
+  return true;
 }
 
 bool Lexer::at_prim_function() {
   const Token t = peek();
-  return t.kind == TokenKind::global && (follows(text_, t, "= primfn(") || follows(text_, t, "=primfn("));
+  return t.kind == TokenKind::global && follow(text_, t, {"=", "primfn", "("});
 }
 
 std::string_view Lexer::take_prim_function() {
   const size_t begin = peek().offset;
   auto at_next_group = [&] {
     const Token t = peek();
-    return t.is("{") || (t.kind == TokenKind::identifier && follows(text_, t, "="));  // the body, or `buffers = {...}`
+    return t.is("{") || (t.kind == TokenKind::identifier && follow(text_, t, {"="}));  // the body, or `buffers = {...}`
   };
   size_t end = begin;
   do {

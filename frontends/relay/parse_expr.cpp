@@ -1,5 +1,6 @@
 // Parses functions, blocks and expressions; parse_match.cpp has match, parse_operations.cpp the other operations with a
 // keyword.
+#include <algorithm>
 #include <optional>
 
 #include "frontends/relay/parser.h"
@@ -124,7 +125,12 @@ void Parser::let_binding() {
     report(DiagnosticId::undefined_value, lexer_.location(name),
            fmt::format("%{} is used in its own value, which is not a function", var->name));
   self_uses_.erase(var->id);
-  bind(var, std::move(value));
+  const Atom* atom = std::get_if<Atom>(&value.v);
+  const OperatorRef* named = atom && !annotation ? std::get_if<OperatorRef>(atom) : nullptr;
+  if (named)
+    operator_names_.emplace(var->id, *named);
+  else
+    bind(var, std::move(value));
   expect(";", "the binding");
 }
 
@@ -134,7 +140,7 @@ void Parser::graph_binding() {
   lexer_.next();
   GraphText text{peek(), module_.next_id, false};
   const size_t errors = diagnostics_.error_count();
-  graph_.add(number, {atom(bound_value()), text.start.offset});
+  graph_.add(number, {callee(bound_value()), text.start.offset});
   text.has_errors = diagnostics_.error_count() > errors;
   if (!rereading_) graph_texts_.insert_or_assign(number, text);
   expect(";", "the binding");
@@ -243,9 +249,9 @@ Parser::Value Parser::call() {
   Value value = primary();
   while (!lexer_.failed() && peek().is("(")) {
     SourceLocation where = value.location;
-    Atom callee = atom(std::move(value));
+    Atom function = callee(std::move(value));
     lexer_.next();
-    value = projected({arguments(std::move(callee)), where});
+    value = projected({arguments(std::move(function), where), where});
   }
   return value;
 }
@@ -257,8 +263,8 @@ bool Parser::at_meta_attributes() {
   return peek().word("meta") && peek(2).kind == TokenKind::identifier && peek(2).text.starts_with("relay.attrs.");
 }
 
-// Arguments and attributes, after '('. Only operators have attributes.
-Operation Parser::arguments(Atom callee) {
+// Arguments and attributes, after '('. Only operators have attributes; TVM prints attrs_type_key for other calls.
+Operation Parser::arguments(Atom callee, const SourceLocation& where) {
   Call call{std::move(callee), {}, {}};
   const OperatorRef* op = std::get_if<OperatorRef>(&call.callee);
   list(")", [&] {
@@ -269,7 +275,14 @@ Operation Parser::arguments(Atom callee) {
     else
       argument(call);
   });
-  if (!std::holds_alternative<OperatorRef>(call.callee)) call.attrs.clear();
+  if (op || call.attrs.empty()) return call;
+  const Var* var = std::get_if<Var>(&call.callee);
+  const bool is_unknown = var && std::ranges::find(unknowns_, *var) != unknowns_.end();  // it may be an operator
+  if (may_report() && !is_unknown && !call.attrs.contains("attrs_type_key"))
+    diagnostics_.warning(
+        DiagnosticId::bad_attribute, where,
+        fmt::format("attribute '{}' is ignored: only calls of operators have attributes", call.attrs.begin()->first));
+  call.attrs.clear();
   return call;
 }
 
@@ -377,10 +390,7 @@ Parser::Value Parser::named(const Token& t) {
   const bool by_operands = name.starts_with("dyn.");
   const Operator* op = operators().find(by_operands ? name.substr(4) : name);
   if (op && by_operands && !op->values.empty() && peek().is("(")) return dynamic_call(name, *op, where);
-  if (op && (!by_operands || !op->values.empty())) {
-    if (peek().is("(")) return {Atom(OperatorRef{op}), where};
-    return {operator_function(*op, where), where};
-  }
+  if (op && (!by_operands || !op->values.empty())) return {Atom(OperatorRef{op}), where};
   if (may_report() && load_constructor(name)) return named(t);
   if (std::string remedy = remedy_for_word(name); !remedy.empty()) {
     lexer_.error(where, fmt::format("there is no '{}' in Relay", name), std::move(remedy));
@@ -400,7 +410,7 @@ Parser::Value Parser::dynamic_call(const std::string& name, const Operator& op, 
   static const Order orders[] = {{"dyn.nn.pad", {0, 2, 1}},        // TVM: data, pad_width, pad_value
                                  {"dyn.image.resize2d", {0, 1}}};  // TVM: data, size, roi, which only crops read
   lexer_.next();
-  Operation operation = arguments(Atom(OperatorRef{&op}));
+  Operation operation = arguments(Atom(OperatorRef{&op}), where);
   Call& call = std::get<Call>(operation);
   const auto order = std::ranges::find(orders, std::string_view(name), &Order::name);
   if (order != std::end(orders) && call.args.size() == 3) {
@@ -449,17 +459,29 @@ Atom Parser::undefined_local(const Token& t) {
 
 // ---- A-normal form --------------------------------------------------------------------------------------------------
 
+// An operator that is a value is a function of its operands.
 Atom Parser::atom(Value value) {
-  if (Atom* a = std::get_if<Atom>(&value.v)) return std::move(*a);
+  Atom* a = std::get_if<Atom>(&value.v);
+  if (a && !std::holds_alternative<OperatorRef>(*a)) return std::move(*a);
   Var var = module_.fresh("");
   bind(var, std::move(value));
   return var;
 }
 
+// The value as what is called, or named: an operator remains one, which a call gives attributes.
+Atom Parser::callee(Value value) {
+  if (Atom* a = std::get_if<Atom>(&value.v)) return std::move(*a);
+  return atom(std::move(value));
+}
+
 void Parser::bind(Var var, Value value) {
   DLCC_CHECK(block_, "an expression outside a block");
-  Operation op = std::holds_alternative<Operation>(value.v) ? std::move(std::get<Operation>(value.v))
-                                                            : Operation(Alias{std::move(std::get<Atom>(value.v))});
+  Operation op = std::visit(overloaded{[](Operation& operation) { return std::move(operation); },
+                                       [&](Atom& a) {
+                                         const OperatorRef* o = std::get_if<OperatorRef>(&a);
+                                         return o ? operator_function(*o->op, value.location) : Alias{std::move(a)};
+                                       }},
+                            value.v);
   block_->bindings.push_back({std::move(var), std::move(op), std::move(value.location)});
 }
 

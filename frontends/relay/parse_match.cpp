@@ -62,13 +62,15 @@ Pattern Parser::pattern_without_range() {
   if (it == constructors_.end() && may_report() && load_constructor(std::string(name.text)))
     it = constructors_.find(std::string(name.text));
   if (it == constructors_.end()) {
+    std::string help = may_report() ? why_hidden(std::string(name.text)) : "";
     const auto meant = meant_by(name.text, [&] {
       std::vector<std::string> names;
       for (const auto& [known, constructor] : constructors_) names.push_back(known);
       return names;
     });
+    if (help.empty() && meant) help = fmt::format("did you mean '{}'?", *meant);
     report(DiagnosticId::undefined_value, lexer_.location(name), fmt::format("there is no constructor {}", name.text),
-           meant ? fmt::format("did you mean '{}'?", *meant) : why_hidden(std::string(name.text)));
+           std::move(help));
   }
   if (it != constructors_.end() && it->second.fields != fields.size())
     report(DiagnosticId::wrong_arity, lexer_.location(name),

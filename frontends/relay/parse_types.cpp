@@ -268,6 +268,7 @@ Dim Parser::dim_atom() {
     unexpected("a dimension");
     return 0;
   }
+  if (accept_word("_")) return symbol("?");  // a hole
   Token name = expect_kind(TokenKind::identifier, "a dimension");
   using Function = Dim (*)(const Dim&, const Dim&);
   static const std::map<std::string_view, Function> functions = {

@@ -22,6 +22,7 @@ Atom Parser::local_variable(const Token& t) {
   if (!var) return undefined_local(t);
   if (!rereading_) meanings_.insert_or_assign(t.offset, static_cast<size_t>((*var)->id));
   if (auto it = self_uses_.find((*var)->id); it != self_uses_.end()) ++it->second;
+  if (auto named = operator_names_.find((*var)->id); named != operator_names_.end()) return named->second;
   return *var;
 }
 
@@ -53,7 +54,7 @@ Atom Parser::read_again(const Token& t) {
   const Rereading rereading{t.integer, text, rereading_ ? rereading_->use : lexer_.location(t)};
   const Rereading* outer = std::exchange(rereading_, &rereading);
   lexer_.go_to(text.start);
-  Atom value = atom(bound_value());
+  Atom value = callee(bound_value());
   rereading_ = outer;
   lexer_.go_to(back);
   graph_.add(t.integer, {value, text.start.offset});

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "frontends/relay/remedies.h"
+#include "relay/type_arguments.h"
 #include "support/similar_names.h"
 #include "tensor/analysis.h"
 #include "tensor/parse.h"
@@ -200,6 +201,10 @@ void Parser::constructor(DataTypeDef& def) {
   ConstructorDef c{std::string(name.text), {}};
   if (accept("(")) c.fields = type_list(")");
   if (lexer_.failed()) return;
+  if (std::ranges::any_of(c.fields, has_holes))
+    report(DiagnosticId::cannot_infer, lexer_.location(name),
+           fmt::format("the types of the fields of {} must be known: nothing infers '_' in a data type", c.name),
+           "a field of any type is a variable of the type: type T[A] { C(A) }");
   if (!constructors_.emplace(c.name, Constructor{c.fields.size()}).second)
     report(DiagnosticId::duplicate_definition, lexer_.location(name),
            fmt::format("constructor {} is defined twice", c.name));
@@ -284,12 +289,12 @@ void Parser::interface_names() {
   for (const Var& p : main.params) module_.input_names.push_back(p->name);
 }
 
-// "did you mean '@f'?", why the prelude's function is hidden, or the functions that there are.
+// Why the prelude's function is hidden, "did you mean '@f'?", or the functions that there are.
 std::string Parser::remedy_for_global(const std::string& name, const std::vector<std::string>& known) {
   constexpr size_t most_shown = 5;
+  if (std::string reason = why_hidden(name); !reason.empty()) return reason;
   const auto meant = meant_by("@" + name, [&] { return known; });
   if (meant) return fmt::format("did you mean '{}'?", *meant);
-  if (std::string reason = why_hidden(name); !reason.empty()) return reason;
   const bool is_short = may_report() && !known.empty() && known.size() <= most_shown;
   return is_short ? fmt::format("defined here: {}", fmt::join(known, ", ")) : "";
 }

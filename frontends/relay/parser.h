@@ -102,7 +102,7 @@ class Parser {
   relay::Pattern pattern_without_range();
   Value binary();
   Value call();
-  relay::Operation arguments(relay::Atom callee);
+  relay::Operation arguments(relay::Atom callee, const SourceLocation&);
   void argument(relay::Call&);
   Value primary();
   Value projected(Value);
@@ -129,6 +129,7 @@ class Parser {
   relay::Attrs meta_attributes(const relay::Operator*);
 
   relay::Atom atom(Value);  // binds an operation to an unnamed variable
+  relay::Atom callee(Value);
   relay::Atom atom_expr() { return atom(expr()); }
   void bind(relay::Var, Value);
   relay::Atom nothing() { return Constant(); }  // after an error
@@ -286,8 +287,9 @@ class Parser {
   Metadata metadata_;
   std::set<std::string> symbols_;  // names of sizes in the Relay text
   std::string tensor_text_;        // the text with everything but embedded tensor functions replaced by blanks
-  std::vector<relay::Var>* free_vars_ = nullptr;  // declared by free_var, in a file that is one expression
-  std::map<int, int> self_uses_;                  // by variable: uses in the function that is its value
+  std::vector<relay::Var>* free_vars_ = nullptr;      // declared by free_var, in a file that is one expression
+  std::map<int, relay::OperatorRef> operator_names_;  // by variable: the operator that it names
+  std::map<int, int> self_uses_;                      // by variable: uses in the function that is its value
 };
 
 // The parser recurses over nested text, and may use a quarter of the stack. The other traversals of the module need the

@@ -9,6 +9,12 @@ TypeError shape_error(std::string message, std::string help) {
   return {DiagnosticId::shape_mismatch, std::move(message), std::move(help)};
 }
 
+TypeError empty_error(const char* use, const Shape& data) {
+  TypeError error = shape_error(fmt::format("there is no element to {}", use), "the data has shape " + str(data));
+  error.status = tensor::Status::index_out_of_range;
+  return error;
+}
+
 TypeError attribute_error(std::string message, std::string help) {
   return {DiagnosticId::bad_attribute, std::move(message), std::move(help)};
 }

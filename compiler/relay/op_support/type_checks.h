@@ -17,6 +17,7 @@ template <class T>
 using Checked = std::variant<T, TypeError>;
 
 TypeError shape_error(std::string message, std::string help = "");
+TypeError empty_error(const char* use, const Shape& data);  // "there is no element to take": index_out_of_range
 TypeError attribute_error(std::string message, std::string help = "");
 Failure first_of(std::initializer_list<Failure>);
 

@@ -38,8 +38,7 @@ TypeResult type_of_gather(const GatherAttrs& a, const Operands& in) {
     if (k != axis && provably_lt(data[k], indices[k]))
       return shape_error(
           fmt::format("indices have size {} along axis {}, the data has only {}", indices[k].str(), k, data[k].str()));
-  if (data[axis] == Dim(0) && provably_lt(0, product(indices)))
-    return shape_error("there is no element to gather", fmt::format("the data has shape {}", str(data)));
+  if (data[axis] == Dim(0) && provably_lt(0, product(indices))) return empty_error("gather", data);
   return tensor_result(indices, in[0].dtype);
 }
 

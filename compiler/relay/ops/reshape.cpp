@@ -14,16 +14,23 @@ struct ReshapeAttrs {
   bool allowzero = false;
 };
 
+// The attributes without TVM's codes for axes of the data.
+struct ExplicitSizes : ReshapeAttrs {
+  std::vector<size_t> indices = {};  // of the sizes in the attribute; empty if they are the same
+};
+
 bool is_axis_code(const Dim& size) { return size == Dim(-2) || size == Dim(-3) || size == Dim(-4); }
 
 // TVM's codes for axes of the data are replaced by sizes: -2 stands for the remaining axes, -3 for the product of the
 // next two, and -4 splits the next axis into the two sizes behind it. Beside them, 0 is the next axis.
-Checked<ReshapeAttrs> without_axis_codes(ReshapeAttrs a, const Shape& data) {
-  if (std::ranges::none_of(a.newshape, is_axis_code)) return a;
+Checked<ExplicitSizes> without_axis_codes(const ReshapeAttrs& a, const Shape& data) {
+  if (std::ranges::none_of(a.newshape, is_axis_code)) return ExplicitSizes{a};
   std::vector<Dim> sizes;
+  std::vector<size_t> indices;
   size_t next = 0;  // axis of the data
   for (size_t k = 0; k < a.newshape.size(); ++k) {
     const Dim& size = a.newshape[k];
+    const size_t index = k;
     const size_t needed = size == Dim(-3) ? 2 : size == Dim(-4) || size == Dim(0) ? 1 : 0;
     if (needed > 0 && next + needed > data.size())
       return attribute_error(
@@ -40,14 +47,15 @@ Checked<ReshapeAttrs> without_axis_codes(ReshapeAttrs a, const Shape& data) {
       if (left == Dim(-1) && provably_le(1, right)) left = floor_div(data[next], right);
       if (right == Dim(-1) && provably_le(1, left)) right = floor_div(data[next], left);
       sizes.insert(sizes.end(), {left, right});
+      indices.resize(sizes.size() - 2, index), indices.insert(indices.end(), {index + 1, index + 2});
       next += 1, k += 2;
     } else {
       sizes.push_back(size == Dim(0) ? data[next] : size);
       ++next;
     }
+    indices.resize(sizes.size(), index);
   }
-  a.newshape = std::move(sizes);
-  return a;
+  return ExplicitSizes{{std::move(sizes), a.allowzero}, std::move(indices)};
 }
 
 // The size that makes `known` and itself the element count of the data. If it is not known whether the count is
@@ -84,28 +92,30 @@ bool zero_means_itself(const Dim& size, size_t k, const Shape& data, bool allow_
   return allow_zero || (k < data.size() && data[k] == size);
 }
 
-// What a value of newshape means. With `allow_zero`, 0 is a size, and not the data's size.
-Checked<Axis> axis_of(const std::optional<Dim>& size, size_t k, const Shape& data, bool allow_zero) {
+// What a value of newshape means, which has this index in the operand or attribute. With `allow_zero`, 0 is a size, and
+// not the data's size.
+Checked<Axis> axis_of(const std::optional<Dim>& size, size_t k, size_t index, const Shape& data, bool allow_zero) {
   if (!size) return Axis{};
   if (*size == Dim(0) && !allow_zero) {
     if (k < data.size()) return Axis{data[k]};
-    return attribute_error(fmt::format("newshape[{}] is 0, but the data has only {} dimensions", k, data.size()));
+    return attribute_error(fmt::format("newshape[{}] is 0, but the data has only {} dimensions", index, data.size()));
   }
   if (*size == Dim(-1)) return Axis{{}, true};
   if (provably_lt(*size, 0))
     return TypeError{
-        DiagnosticId::unsupported_attribute, fmt::format("newshape[{}] is {}", k, size->str()),
+        DiagnosticId::unsupported_attribute, fmt::format("newshape[{}] is {}", index, size->str()),
         "sizes are positive, 0 (the data's size), -1 (the remaining number of elements) or TVM's codes -2, -3, -4"};
   if (size->is_constant()) return Axis{*size};
   const int64_t least = zero_means_itself(*size, k, data, allow_zero) ? 0 : 1;
   return Axis{*size, false, !provably_le(least, *size)};
 }
 
-Checked<Shape> resolve(const PartialList& sizes, const Shape& data, bool allow_zero) {
+Checked<Shape> resolve(const PartialList& sizes, const std::vector<size_t>& indices, const Shape& data,
+                       bool allow_zero) {
   Shape shape, known;
   std::vector<size_t> rest, unknown, doubtful;
   for (size_t k = 0; k < sizes.size(); ++k) {
-    Checked<Axis> axis = axis_of(sizes[k], k, data, allow_zero);
+    Checked<Axis> axis = axis_of(sizes[k], k, indices.empty() ? k : indices[k], data, allow_zero);
     if (auto* e = std::get_if<TypeError>(&axis)) return *e;
     const auto& [size, is_rest, may_mean_other] = std::get<Axis>(axis);
     if (!size) (is_rest ? rest : unknown).push_back(k);
@@ -132,12 +142,12 @@ Checked<Shape> resolve(const PartialList& sizes, const Shape& data, bool allow_z
 
 TypeResult type_of_reshape(const ReshapeAttrs& given, const Operands& in) {
   if (auto e = check_type(in[0], "data", types::movable)) return *e;
-  Checked<ReshapeAttrs> explicit_sizes = without_axis_codes(given, in[0].shape);
+  Checked<ExplicitSizes> explicit_sizes = without_axis_codes(given, in[0].shape);
   if (auto* e = std::get_if<TypeError>(&explicit_sizes)) return *e;
-  const ReshapeAttrs& a = std::get<ReshapeAttrs>(explicit_sizes);
+  const ExplicitSizes& a = std::get<ExplicitSizes>(explicit_sizes);
   Checked<PartialList> sizes = list_value(in, 1, a.newshape, "newshape");
   if (auto* e = std::get_if<TypeError>(&sizes)) return *e;
-  Checked<Shape> shape = resolve(std::get<PartialList>(sizes), in[0].shape, a.allowzero);
+  Checked<Shape> shape = resolve(std::get<PartialList>(sizes), a.indices, in[0].shape, a.allowzero);
   if (auto* e = std::get_if<TypeError>(&shape)) return *e;
   return tensor_result(std::get<Shape>(shape), in[0].dtype);
 }
@@ -171,15 +181,29 @@ Expr means_shape(const Tensor& newshape, const Shape& shape, const Shape& data, 
   return all_of(fits);
 }
 
+constexpr int64_t least_value = -1;  // of an operand: only the attribute has codes for axes of the data
+
+// That no size is a code, then that the sizes mean those of the result.
+void require_shape_next(Definition& d, const Tensor& newshape, const Shape& result, const Shape& data,
+                        bool allow_zero) {
+  d.require_next(
+      [=](Index) {
+        std::vector<Expr> are_sizes;
+        for (size_t k = 0; k < result.size(); ++k)
+          are_sizes.push_back(integer_at(newshape, static_cast<int64_t>(k)) >= Expr(least_value));
+        return all_of(are_sizes);
+      },
+      tensor::Status::dimension_out_of_range);
+  d.require_next([=](Index) { return means_shape(newshape, result, data, allow_zero); },
+                 tensor::Status::shape_mismatch);
+}
+
 TensorFunction define_reshape(const ReshapeAttrs& given, const Operands& in, const Shape& result) {
   Definition d("reshape");
-  const ReshapeAttrs a = std::get<ReshapeAttrs>(without_axis_codes(given, in[0].shape));
+  const ReshapeAttrs a = std::get<ExplicitSizes>(without_axis_codes(given, in[0].shape));
   Tensor x = d.input("data", in[0].dtype, in[0].shape);
-  if (in.size() > 1) {
-    Tensor newshape = d.input("newshape", in[1].dtype, in[1].shape);
-    d.require_next([=](Index) { return means_shape(newshape, result, x.shape(), a.allowzero); },
-                   tensor::Status::shape_mismatch);
-  }
+  if (in.size() > 1)
+    require_shape_next(d, d.input("newshape", in[1].dtype, in[1].shape), result, x.shape(), a.allowzero);
   for (size_t k = 0; k < a.newshape.size(); ++k) {
     if (!may_be_other_size(a, x.shape(), k)) continue;
     Expr fits = not_equal(Expr(a.newshape[k]), Expr(0));
@@ -223,6 +247,7 @@ void reshape(OperatorTable& table) {
                      {"allowzero", &ReshapeAttrs::allowzero, "0 is a size of zero"}},
       .arguments = {"data"},
       .values = {"newshape"},
+      .least_value = least_value,
       .type = type_of_reshape,
       .compute_as = define_reshape,
       .sizes = sizes_of_reshape,

@@ -41,8 +41,7 @@ TypeResult type_of_take(const TakeAttrs& a, const Operands& in) {
             check_equal(in[1].shape[k], fmt::format("the size of the indices along axis {}", k), data[k], "the data's"))
       return *e;
   Dim elements = a.axis ? data[axis] : product(data);
-  if (elements == Dim(0) && provably_lt(0, product(in[1].shape)))
-    return shape_error("there is no element to take", fmt::format("the data has shape {}", str(data)));
+  if (elements == Dim(0) && provably_lt(0, product(in[1].shape))) return empty_error("take", data);
   Shape shape;
   if (a.axis) shape.assign(data.begin(), data.begin() + axis);
   shape.insert(shape.end(), in[1].shape.begin() + shared, in[1].shape.end());

@@ -26,7 +26,7 @@ Atom CallInliner::copy_body(const Function& callee, const std::set<std::string>*
   TypeArguments types;
   for (size_t k = 0; k < call.args.size(); ++k) {
     renamed[callee.params[k]->id] = call.args[k];
-    find_type_arguments(callee.params[k]->type, type_of(module_, call.args[k]), types);
+    find_type_arguments(module_, callee.params[k]->type, call.args[k], types);
   }
   find_type_arguments(callee.result_type, b.var->type, types);
   for (const TypeVariable& v : callee.type_params) types.emplace(v.id, hole_type());

@@ -201,7 +201,7 @@ class Monomorphizer {
   TypeArguments arguments_of(const FunctionType& generic, const Call& call, const Type& result) {
     TypeArguments arguments;
     for (size_t k = 0; k < call.args.size(); ++k)
-      find_type_arguments(generic.params[k], type_of(module_, call.args[k]), arguments);
+      find_type_arguments(module_, generic.params[k], call.args[k], arguments);
     find_type_arguments(generic.result, result, arguments);
     std::map<std::string, Dim> sizes;
     for (const TypeVariable& v : generic.type_params) {

@@ -96,6 +96,7 @@ class SizeRequirer {
       if (std::holds_alternative<Var>(call->callee)) return;  // the body, which may define the sizes, requires them
     }
     if (std::holds_alternative<MatchCast>(binding.op)) return;
+    if (std::holds_alternative<Match>(binding.op)) return;  // its arms do, and their patterns define sizes
     if (const CallTensor* call = std::get_if<CallTensor>(&binding.op)) require_bounds(*call);
     std::vector<Atom> operands;
     for_each_atom(binding.op, [&](const Atom& a) { operands.push_back(a); });

@@ -235,6 +235,83 @@ TEST_CASE("generic functions are results, arguments and other names") {
                "(1, True)");
 }
 
+TEST_CASE("a generic function is an argument whose type is a variable") {
+  check_result("def @p[A](%f: fn [B](B) -> B, %x: A) { %f(%x) } def @main() { @p(@id, @id)(1) }", "1");
+  check_result(R"(
+def @p[A](%f: fn [B](A, B) -> (A, B), %x: A) { %f(%x, %x) }
+def @pair[X, Y](%x: X, %y: Y) { (%x, %y) }
+def @main() { let %t = @p(@pair, @pair); %t.0((), ()) }
+)",
+               "((), ())");
+}
+
+TEST_CASE("functions that are values find sizes at each call") {
+  const std::string calls = R"(
+    let %x = concatenate((full(0, shape=[2]), full(5, shape=[3])));
+    (sum(%f(%x)), sum(%f(full(1, shape=[2])))) }
+)";
+  const std::string body = "{ prefix(%x, argwhere(%x).1) }\n";
+  const std::string params = "(%x: Tensor[(k), int32])";
+  const std::string expected = "(5, 2)", define = "def @f" + params + body;
+  CHECK(result_of("def @make() { fn " + params + body + " } def @main() { let %f = @make();" + calls, {}) == expected);
+  CHECK(result_of(define + "def @main() { let %r = ref(@f); let %f = ref_read(%r);" + calls, {}) == expected);
+  CHECK(result_of(define + "def @first[A, B](%t: (A, B)) { %t.0 } def @main() { let %f = @first((@f, 1));" + calls, {}) ==
+        expected);
+  CHECK(result_of("def @main() { let %g: fn (Tensor[(q), int32]) -> _ = negative; @map(%g, Cons(full(3, shape=[2]), Nil)) }",
+                  {}) == "Cons(Tensor[(2), int32]{-3, -3}, Nil)");
+}
+
+TEST_CASE("fields of data with sizes of one name, and a match that defines the sizes of its result") {
+  const std::string text = R"(
+type Sized { MakeSized(Tensor[(n), int32], Tensor[(2 * n), int32]) }
+def @sums(%s: Sized) { match (%s) { MakeSized(%a, %b) => (concatenate((%a, %a)) + %b, concatenate((%a, %b))) } }
+def @main() {
+  let %x = @sums(MakeSized(full(1, shape=[2]), full(2, shape=[4])));
+  let %y = @sums(MakeSized(full(1, shape=[1]), full(3, shape=[2])));
+  (sum(%x.0), sum(%x.1), sum(%y.0), sum(%y.1))
+}
+)";
+  CHECK(result_of(text, {"require-sizes", "compile-matches"}) == "(12, 10, 8, 7)");
+  const std::string functions = R"(
+type Operation { Unary(fn (Tensor[(k), int32]) -> Tensor[(k), int32]), Nothing }
+def @run(%o: Operation, %x: Tensor[(n), int32]) { match (%o) { Unary(%f) => %f(%x), Nothing => %x } }
+def @main() { (sum(@run(Unary(negative), full(1, shape=[2]))), sum(@run(Nothing, full(3, shape=[1])))) }
+)";
+  CHECK(result_of(functions, {"inline-functions", "compile-matches"}) == "(-2, 3)");
+  const std::string lists = R"(
+def @found(%x: Tensor[(n), int32]) -> List[Tensor[(?1), int32]] { Cons(prefix(%x, argwhere(%x).1), Nil) }
+def @main() {
+  let %a = @found(full(1, shape=[2]));
+  let %b = @found(full(0, shape=[1]));
+  (%b, match (%a) { Cons(%x, _) => sum(%x), _ => 0 })
+}
+)";
+  CHECK(result_of(lists, {"compile-matches", "eta-expand"}) == "(Cons(Tensor[(0), int32]{}, Nil), 2)");
+  check_result(text, "(12, 10, 8, 7)");
+}
+
+TEST_CASE("statuses of the interpreter are those of definitions") {
+  CHECK(result_of("def @main() { let %n = argwhere(False).1; take(prefix(full(1, shape=[1]), %n), 0) }", {}) ==
+        "status 5");
+  const std::string code = "let %w = argwhere(False).1; reshape(full(1, shape=[2, 3]), concatenate((%w - 3i64, %w + 1i64)))";
+  CHECK(result_of("def @main() { " + code + " }", {}) == "status 8");
+}
+
+TEST_CASE("functions of any size in several data values") {
+  const std::vector<std::string> passes = {"inline-higher-order", "eta-expand", "compile-matches"};
+  const std::string f = "def @f(%x: Tensor[(n), int32]) { concatenate((%x, %x)) }\n";
+  CHECK(result_of(f + R"(def @main() {
+    let %o = Some(@f);
+    let %p = Some(@f);
+    let %r = ref(@f);
+    let %l = Cons(@f, Nil);
+    let %x = full(1, shape=[3]);
+    let %y = match (%o) { Some(%g) => %g(%x), None => %x };
+    match (%p) { Some(%g) => sum(%g(%y)) * 1000 + sum(@hd(%l)(%x)) + sum(ref_read(%r)(%y)), None => 0 }
+  })",
+                  passes) == "12018");
+}
+
 TEST_CASE("functions of any size: sizes are checked where they are applied") {
   check_result(R"(
 type Both { MakeBoth(Tensor[(?), int32], Tensor[(?), int32]) }

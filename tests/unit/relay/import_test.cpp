@@ -46,6 +46,59 @@ TEST_CASE("errors have the source line, also those of type inference and of tens
   CHECK(diagnostics.list()[0].source_line.starts_with(" tensor @f"));
 }
 
+TEST_CASE("messages name type variables of the text") {
+  const std::string app = "def @app(%g: fn [B](B, _) -> B) { 1 }\n";
+  const std::string text = errors_of(app + "def @main() { @app(fn [A](%x: A, %y: List[A]) -> int32 { 1 }) }");
+  CHECK_MESSAGE(text.find("found fn [A](A, List[A]) -> int32") != std::string::npos, text);
+  CHECK_MESSAGE(text.find("[]") == std::string::npos, text);
+}
+
+TEST_CASE("functions that are generic in shapes are no values") {
+  const std::string take = "def @f(%f: fn [S: Shape](Tensor[S, float32]) -> Tensor[S, float32]) { %f(1f) }\n";
+  for (const char* function : {"@id", "fn [S: Shape](%x: Tensor[S, float32]) { %x }"}) {
+    const std::string text = errors_of(take + fmt::format("def @main() {{ @f({}) }}", function));
+    CHECK_MESSAGE(text.find("help: a function that is generic in shapes or element types has a copy for each use") !=
+                      std::string::npos,
+                  text);
+  }
+}
+
+TEST_CASE("a message tells that equal names have different meanings") {
+  const std::string text = errors_of("def @f[A](%x: A) { let %g = fn [A](%y: A) -> A { %x }; 1 } def @main() { 1 }");
+  CHECK_MESSAGE(text.find("expected A, found A\n    t:1:46: the result is declared here: A\n"
+                          "    both types are written A, but the names in them differ in meaning: each function has its own") !=
+                    std::string::npos,
+                text);
+}
+
+TEST_CASE("problems of data types and of values without names are at their locations") {
+  CHECK(errors_of("type W { MkW(int32, _) } def @main() { 1 }").starts_with("t:1:10: error[cannot-infer]: the types of"));
+  CHECK(errors_of("def @main() { (fn (%x: int32) -> int32 { %x })(True) }").find("%:") == std::string::npos);
+  CHECK(errors_of("def @main(%x: Tensor[(2, 3), float32]) { reshape(%x, newshape=[-2, -9]) }")
+            .starts_with("t:1:42: error[unsupported-attribute]: reshape: newshape[1] is -9"));
+  CHECK(errors_of("type List[A] { MyCons(A) }\ndef @maps() { 1 }\ndef @main() { @map(1, 2) }")
+            .find("help: the text has its own type List") != std::string::npos);
+}
+
+TEST_CASE("braces in strings and comments of functions of TVM's tensor IR") {
+  CHECK(errors_of("@f = primfn (x: handle) -> ()\n  attr = {\"a}\": \"{\"} { // }\n /* { */ x }\n"
+                  "@g = /* c */ primfn(x: handle) -> () { \"\\\"{\" }\ndef @main() { 1 }")
+            .empty());
+}
+
+TEST_CASE("a hole is a size that is not known") {
+  CHECK(errors_of("def @main(%x: Tensor[(3), float32]) { let %y: Tensor[(_), float32] = %x; add(%y, %y) }").empty());
+  CHECK(errors_of("def @f(%x: Tensor[(_), float32], %y: Tensor[(_), float32]) { 1 }\n"
+                  "def @main(%x: Tensor[(3), float32], %y: Tensor[(2), float32]) { @f(%x, %y) }")
+            .empty());
+}
+
+TEST_CASE("attributes of calls that are no operators' are ignored, with a warning") {
+  CHECK(errors_of("def @f(%x: int32) { %x } def @main() { (@f(1, axis=2), @f(1, attrs_type_key=\"A\", axis=2)) }") ==
+        "t:1:41: warning[bad-attribute]: attribute 'axis' is ignored: only calls of operators have attributes\n");
+  CHECK(errors_of("def @main(%x: float32) { nn.sofmax(%x, axis=1) }").find("warning") == std::string::npos);
+}
+
 TEST_CASE("unknown operators and variables do not hide other problems") {
   const std::string text = errors_of(
       "def @main(%image: Tensor[(2, 3), float32], %b: Tensor[(5), float32]) {\n"

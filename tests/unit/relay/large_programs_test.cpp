@@ -76,6 +76,13 @@ TEST_CASE("functions and lists of attributes nested a hundred thousand deep") {
   check_time("def @main(%x: int32, A=" + repeat("[", size) + repeat("]", size) + ") { %x }", 2);
 }
 
+TEST_CASE("values with many names, and functions without types in each other") {
+  std::string names = "type List[A] { Cons(A, List[A]), Nil } def @main(%y: int32) { let %x0 = Nil; ";
+  for (int i = 0; i < size / 10; ++i) names += fmt::format("let %x{} = %x{}; ", i + 1, i);
+  check_time(names + fmt::format("Cons(%y, %x{}) }}", size / 10), 2);
+  check_time("def @main() {" + repeat("let %f = fn (%x) { ", size / 10) + "%x" + repeat(" }; %f(1)", size / 10) + "}", 2);
+}
+
 TEST_CASE("a fold over a list of a million scalars") {
   Diagnostics d;
   auto module = frontends::import_relay(R"(
