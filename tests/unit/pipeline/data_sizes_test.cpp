@@ -49,36 +49,6 @@ TEST_CASE("branches on sizes whose arms differ in shape") {
                     {{dtype::f32, {n, 2}}, {dtype::f32, {4, 2}}});
 }
 
-TEST_CASE("statuses of sizes that are codes of attributes, and of indices into nothing") {
-  const std::string begin = R"(def @main(%x: Tensor[(4, 6), float32]) {
-    let %found = argwhere(%x > 1000f);
-    let %none = take(%found.1, 0i64);
-  )";
-  for (const char* result : {"reshape(%x, stack((%none - 3i64, 1i64)))", "reshape(%x, stack((%none - 2i64, 24i64)))",
-                             "let %y: Tensor[(24, 1), float32] = reshape(%x, stack((%none - 3i64, 1i64))); %y",
-                             "take(prefix(%found.0, %found.1), 0i64)", "take(prefix(%found.0, %found.1), 0i64, axis=0)",
-                             "gather(prefix(%found.0, %found.1), full(0i64, shape=[1, 2]), axis=0)"}) {
-    CAPTURE(result);
-    check_engines(begin + result + " }", {{dtype::f32, {4, 6}}});
-  }
-}
-
-TEST_CASE("sizes of a result with one name are equal, and functions have unknown sizes of their own") {
-  for (const char* size : {"?1", "k"})
-    for (const char* least : {"0f", "1000f"})
-      check_engines(fmt::format(R"(
-def @f(%x: Tensor[(n), float32]) -> (Tensor[({0}), float32], Tensor[({0}), float32]) {{
-  (prefix(%x, argwhere(%x > 0f).1), prefix(%x, argwhere(%x > {1}).1))
-}}
-def @main(%x: Tensor[(6), float32]) {{
-  let %f = fn (%a: Tensor[(m), float32]) -> Tensor[({0}), float32] {{ prefix(%a, argwhere(%a > 0f).1) }};
-  let %g = fn (%a: Tensor[(m), float32]) -> Tensor[({0}), float32] {{ prefix(%a, argwhere(%a > 0f).1) }};
-  (%f(%x), %g(concatenate((%x, %x))), @f(%x))
-}})",
-                                size, least),
-                    {{dtype::f32, {6}}});
-}
-
 TEST_CASE("sizes computed from other sizes where a reshape may copy one") {
   for (const char* sizes : {"%n / 2i64, -1i64", "-1i64, %n / 2i64", "%n / 2i64, 2i64, -1i64", "%n - 1i64, -1i64"}) {
     const std::string text = R"(def @main(%x: Tensor[(n, 4), float32]) {

@@ -1,5 +1,6 @@
 // Functions whose parameters name sizes, called from functions with sizes of the same names, in all engines.
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include "engines.h"
 
@@ -179,4 +180,21 @@ TEST_CASE("one kernel computes with sizes of different names") {
   )";
   for (unsigned seed = 0; seed < 4; ++seed)
     CHECK(difference_of_engines(seed, text, {{dtype::f32, {2, 5}}, {dtype::f32, {3, 7}}, {dtype::f32, {5, 2}}}) == "");
+}
+
+TEST_CASE("sizes of a result with one name are equal, and functions have unknown sizes of their own") {
+  for (const char* size : {"?1", "k"})
+    for (const char* least : {"0f", "1000f"})
+      for (unsigned seed = 0; seed < 4; ++seed)
+        CHECK(difference_of_engines(seed, fmt::format(R"(
+def @f(%x: Tensor[(n), float32]) -> (Tensor[({0}), float32], Tensor[({0}), float32]) {{
+  (prefix(%x, argwhere(%x > 0f).1), prefix(%x, argwhere(%x > {1}).1))
+}}
+def @main(%x: Tensor[(6), float32]) {{
+  let %f = fn (%a: Tensor[(m), float32]) -> Tensor[({0}), float32] {{ prefix(%a, argwhere(%a > 0f).1) }};
+  let %g = fn (%a: Tensor[(m), float32]) -> Tensor[({0}), float32] {{ prefix(%a, argwhere(%a > 0f).1) }};
+  (%f(%x), %g(concatenate((%x, %x))), @f(%x))
+}})",
+                                                      size, least),
+                                    {{dtype::f32, {6}}}) == "");
 }
