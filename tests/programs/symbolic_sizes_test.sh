@@ -116,7 +116,7 @@ grep -q "input 'w' is float32 (3, 2, 4), the model has float32 (m, 16)$" err.txt
 # bench makes random inputs; inputs on which sizes depend are given as data.
 decided=$source/tests/programs/input_sizes.rly
 expect_status 1 bench "$decided" --runs 2 --size n=8
-grep -q "give those that decide sizes as data: --input NAME=FILE.npy" err.txt || fail "$(cat err.txt)"
+grep -q "give indices and what decides sizes as data: --input NAME=FILE.npy" err.txt || fail "$(cat err.txt)"
 for values in "shape 4,8" "reps 3"; do
   read -r name list <<<"$values"
   echo "def @main() { cast(concatenate((\
