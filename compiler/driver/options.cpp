@@ -124,7 +124,8 @@ void add_code_options(CommandLine& line, CompileOptions& o) {
        .choices = {"0", "1", "2", "3", "s"}});
   add({.name = "--accuracy",
        .placeholder = "fast|strict",
-       .help = "fast (default): convolutions may lose one decimal digit of accuracy, erf of float32 half of one; "
+       .help = "fast (default): convolutions may lose one decimal digit of accuracy, erf and tanh of float32 half of "
+               "one; "
                "strict: they do not",
        .store = store_by([&o](const std::string& how) { o.schedule.strict = how == "strict"; }),
        .choices = {"fast", "strict"}});

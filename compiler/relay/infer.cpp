@@ -171,6 +171,7 @@ void Inference::name_result_sizes(Function& function, const Type& declared, int 
 void Inference::infer_function(Function& function) {
   symbols_.clear();
   result_names_.clear();
+  known_names_.clear();
   closure_symbols_.clear();
   value_symbols_.clear();
   fixed_symbols_.clear();
@@ -274,8 +275,9 @@ void Inference::name_sizes_in_data(const Type& found, const Type& annotation, in
   };
   std::map<std::string, Dim> sizes;
   match_sizes(pairs, is_own, sizes);
-  for (const auto& [name, size] : sizes)
-    if (const auto to = plain_symbol(size); to && !symbols_.contains(*to)) names.emplace(name, size);
+  for (const auto& [name, size] : sizes)  // functions in several values may have the same name for any size
+    if (const auto to = plain_symbol(size); to && (!symbols_.contains(*to) || is_size_of_value(*to)))
+      names.emplace(name, size);
 }
 
 // A size that only a function type of an annotation names is any size, and so is "?" in the parameters. Gives the
@@ -307,7 +309,7 @@ Type Inference::own_sizes_of_annotation(const Type& annotation) {
 // The annotation with "?" for sizes that it leaves unknown. The symbols that the operation introduced, from number
 // `first_symbol` on, get the names in the annotation.
 Type Inference::name_new_symbols(const Type& found, const Type& annotation, int first_symbol,
-                                 std::map<std::string, Dim>& names) const {
+                                 std::map<std::string, Dim>& names) {
   const Type f = unifier_.shallow(found), a = unifier_.shallow(annotation);
   const TupleType *found_fields = as<TupleType>(f), *fields = as<TupleType>(a);
   if (found_fields && fields && found_fields->fields.size() == fields->fields.size()) {
@@ -339,7 +341,9 @@ Type Inference::name_new_symbols(const Type& found, const Type& annotation, int 
     if (!to || symbols_.contains(*to)) continue;
     const bool is_named =
         from && is_fresh(*from) && *to != "?" && names.emplace(*from, wanted[i]).first->second == wanted[i];
-    if (!is_named) wanted[i] = unknown_dim();
+    if (is_named) continue;
+    if (*to != "?" && tensor->shape[i] != unknown_dim()) known_names_.insert_or_assign(*to, tensor->shape[i]);
+    wanted[i] = unknown_dim();
   }
   return with_shape(*named, std::move(wanted));
 }

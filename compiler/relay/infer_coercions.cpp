@@ -206,7 +206,8 @@ bool Inference::renames_only(const std::map<std::string, Dim>& sizes) const {
   });
 }
 
-// The type of a tuple, in which the sizes of the functions have the names that they have in another type.
+// The type of a function, or of a reference or a tuple with functions, whose sizes have the names that they have in
+// another type.
 Type Inference::with_sizes_of(const Type& found, const Type& expected,
                               const std::function<bool(const std::string&)>& own) const {
   const Type from = unifier_.shallow(found), to = unifier_.shallow(expected);
@@ -215,6 +216,11 @@ Type Inference::with_sizes_of(const Type& found, const Type& expected,
     const std::map<std::string, Dim> sizes = sizes_as_in(*function, *wanted, own);
     const Type known = unifier_.resolve(from);
     return known && !sizes.empty() && renames_only(sizes) ? substitute(known, sizes) : from;
+  }
+  const RefType *reference = as<RefType>(from), *other = as<RefType>(to);
+  if (reference && other) {
+    const Type value = with_sizes_of(reference->value, other->value, own);
+    return value == reference->value ? from : ref_type(value);
   }
   const TupleType *tuple = as<TupleType>(from), *fields = as<TupleType>(to);
   if (!tuple || !fields || tuple->fields.size() != fields->fields.size()) return from;

@@ -292,6 +292,7 @@ void Inference::infer_instance(Instance& instance) {
   std::vector<Binding>* out = out_;
   std::set<std::string> symbols = symbols_, result_names = result_names_, closure_symbols = closure_symbols_,
                         value_symbols = value_symbols_, fixed_symbols = fixed_symbols_;
+  std::map<std::string, Dim> known_names = known_names_;
   const std::set<int> type_variables = std::exchange(type_variables_, instance.of->type_variables);
   const int outer_scope = std::exchange(scope_, instance.scope);
   std::vector<Instance*> calling;
@@ -317,6 +318,7 @@ void Inference::infer_instance(Instance& instance) {
   closure_symbols_ = std::move(closure_symbols);
   value_symbols_ = std::move(value_symbols);
   fixed_symbols_ = std::move(fixed_symbols);
+  known_names_ = std::move(known_names);
   type_variables_ = type_variables;
 }
 

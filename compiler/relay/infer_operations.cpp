@@ -252,6 +252,11 @@ Type Inference::infer(Binding& binding, MatchCast& op) {
     return mismatch(binding.location, "the operand of match_cast", op.type, found);
   Shape shape = to->shape;
   for (size_t i = 0; i < shape.size(); ++i) {
+    std::map<std::string, Dim> known;
+    for (const Symbol& s : shape[i].symbols())
+      if (const auto size = known_names_.find(s.name); size != known_names_.end() && !symbols_.contains(s.name))
+        known.insert(*size);
+    if (!known.empty()) shape[i] = shape[i].substitute(known);
     if (shape[i] == unknown_dim()) shape[i] = from->shape[i];
     if (shape[i].is_constant() && from->shape[i].is_constant() && shape[i] != from->shape[i])
       return mismatch(binding.location, "the operand of match_cast", op.type, found);
@@ -374,7 +379,7 @@ Type Inference::join(const Branch& a, const Branch& b, const SourceLocation& loc
       fields.push_back(join({p->fields[i], a.location}, {q->fields[i], b.location}, location, what, in_result));
     return tuple_type(std::move(fields));
   }
-  if (as<FunctionType>(left) && as<FunctionType>(right))  // functions of any size have the same names for it
+  if (has_symbols(right))  // functions of any size have the same names for it
     right = with_sizes_of(right, left, [&](const std::string& s) { return is_size_of_value(s); });
   const FunctionType *f = as<FunctionType>(left), *g = as<FunctionType>(right);
   auto same = [&](const Type& param, const Type& other) { return unifier_.unify(param, other); };

@@ -62,7 +62,7 @@ class Inference {
                           std::map<std::string, Dim>& names) const;
   Type own_sizes_of_annotation(const Type& annotation);
   Type name_new_symbols(const Type& found, const Type& annotation, int first_symbol,
-                        std::map<std::string, Dim>& names) const;
+                        std::map<std::string, Dim>& names);
   void apply_annotation(Binding&, Type found, Type annotation, int first_symbol);
   bool has_annotated_sizes(Binding&, const Type& found, const Type& annotation);
 
@@ -227,6 +227,7 @@ class Inference {
   std::set<std::string> symbols_of_text_;    // of the module before inference, and those of templates
   std::set<std::string> symbols_;            // dimension symbols introduced so far in the current global function
   std::set<std::string> result_names_;       // of them, those that only the result of a local function has from its text
+  std::map<std::string, Dim> known_names_;   // sizes that only annotations name, where the value's size is known
   std::set<std::string> closure_symbols_;    // symbols of which each call of a local function or value finds its own
   std::set<std::string> fixed_symbols_;      // those that are sizes of the local functions around the current operation
   std::set<std::string> value_symbols_;      // those of them that are sizes of function values (function_sizes.h)

@@ -263,7 +263,8 @@ bool Parser::at_meta_attributes() {
   return peek().word("meta") && peek(2).kind == TokenKind::identifier && peek(2).text.starts_with("relay.attrs.");
 }
 
-// Arguments and attributes, after '('. Only operators have attributes; TVM prints attrs_type_key for other calls.
+// Arguments and attributes, after '('. Only operators have attributes; TVM prints attrs_type_key for calls of others,
+// also for those of a name of an operator.
 Operation Parser::arguments(Atom callee, const SourceLocation& where) {
   Call call{std::move(callee), {}, {}};
   const OperatorRef* op = std::get_if<OperatorRef>(&call.callee);
@@ -275,10 +276,11 @@ Operation Parser::arguments(Atom callee, const SourceLocation& where) {
     else
       argument(call);
   });
+  const bool has_type_key = call.attrs.erase("attrs_type_key") > 0;
   if (op || call.attrs.empty()) return call;
   const Var* var = std::get_if<Var>(&call.callee);
   const bool is_unknown = var && std::ranges::find(unknowns_, *var) != unknowns_.end();  // it may be an operator
-  if (may_report() && !is_unknown && !call.attrs.contains("attrs_type_key"))
+  if (may_report() && !is_unknown && !has_type_key)
     diagnostics_.warning(
         DiagnosticId::bad_attribute, where,
         fmt::format("attribute '{}' is ignored: only calls of operators have attributes", call.attrs.begin()->first));

@@ -276,6 +276,17 @@ std::optional<ByteData> centred_bytes(BlockRewriter& r, const Atom& a) {
   return ByteData{conversion->args[0], zero};
 }
 
+// Whether the zero point is known to be a byte of the data's type, so that data can be padded with it.
+bool is_byte(BlockRewriter& r, const Atom& zero, DType type) {
+  if (const Constant* c = std::get_if<Constant>(&zero)) {
+    const int64_t value = c->integer_at(0);
+    return type == dtype::u8 ? value >= 0 && value <= UINT8_MAX : value >= INT8_MIN && value <= INT8_MAX;
+  }
+  if (const Call* shaped = r.call_of(zero, "reshape")) return is_byte(r, Atom(shaped->args[0]), type);
+  const Call* conversion = r.call_of(zero, "cast");
+  return conversion && r.tensor(conversion->args[0]).dtype == type;
+}
+
 // Data of the other type is read with an offset.
 void convert(BlockRewriter& r, ByteData& x, DType to) {
   const int32_t offset = offset_between(r.tensor(x.stored).dtype, to);
@@ -301,6 +312,8 @@ std::optional<Atom> contraction_of_integers(BlockRewriter& r, const std::string&
   }
   const auto c = byte_convolution(name, call, *w);
   if (!c || c->is_depthwise()) return std::nullopt;  // converting sums of floats takes longer than adding integers
+  const bool pads = std::ranges::any_of(c->padding, [](int64_t p) { return p != 0; }) && !x->is_centred();
+  if (pads && !is_byte(r, x->zero, r.tensor(x->stored).dtype)) return std::nullopt;
   convert(r, *x, data_type);
   return integer_sums(r, *c, *x, *w);
 }

@@ -198,3 +198,26 @@ def @main(%x: Tensor[(6), float32]) {{
                                                       size, least),
                                     {{dtype::f32, {6}}}) == "");
 }
+
+TEST_CASE("a size that a result names twice may be known where the function is called") {
+  const std::string select = R"(
+def @f(%c: bool, %x: Tensor[(n), int32], %y: Tensor[(m), int32]) -> (Tensor[(b), int32], Tensor[(b), int32]) {
+  if (%c) { (%x, %x) } else { (%y, %y) }
+}
+)",
+                    first = R"(
+def @f(%x: Tensor[(n), int32], %k: Tensor[(1), int64]) -> (Tensor[(b), int32], Tensor[(2 * b), int32]) {
+  let %y = prefix(%x, %k);
+  (%y, concatenate((%y, %y)))
+}
+)";
+  const std::string inputs = "def @main(%x: Tensor[(3), int32], %y: Tensor[(2), int32]";
+  for (const std::string& text :
+       {select + inputs + ") { @f(True, %x, %y) }", select + inputs + ") { (@f(False, %x, %y), @f(True, %x, %y)) }",
+        select + inputs + ", %c: bool) { @f(%c, %x, %y) }", first + inputs + ") { (@f(%x, full(2i64, shape=[1])), @f(%y, full(0i64, shape=[1]))) }"})
+    for (unsigned seed = 0; seed < 2; ++seed) {
+      std::vector<RandomInput> data = {{dtype::i32, {3}}, {dtype::i32, {2}}};
+      if (text.find("%c: bool) {") != std::string::npos) data.push_back({dtype::boolean, {}});
+      CHECK_MESSAGE(difference_of_engines(seed, text, data) == "", text);
+    }
+}
