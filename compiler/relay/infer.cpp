@@ -303,7 +303,9 @@ Type Inference::own_sizes_of_annotation(const Type& annotation) {
     });
   }
   for (const std::string& name : value_symbols_) symbols_.erase(name);
-  return function_type(std::move(params), f->result, f->type_params);
+  std::set<std::string> known = symbols;
+  for (const Type& param : params) for_each_symbol(param, [&](const Symbol& s) { known.insert(s.name); });
+  return function_type(std::move(params), with_unknown_sizes(f->result, known), f->type_params);
 }
 
 // The annotation with "?" for sizes that it leaves unknown. The symbols that the operation introduced, from number

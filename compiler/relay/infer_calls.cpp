@@ -287,7 +287,15 @@ Type Inference::call_function(const Type& callee, Call& call, Callee kind, const
            (!sizes.contains(s) && !value_symbols_.contains(s) &&
             (is_of_callee(s) || (is_instance && !symbols_.contains(s))));
   };
-  return substitute(open_symbols(result, existential), sizes);
+  const Type at_call = substitute(open_symbols(result, existential), sizes);
+  bool is_negative = false;
+  for_each_field(at_call, [&](const Type& field) {
+    const TensorType* t = as<TensorType>(field);
+    for (size_t k = 0; t && k < t->shape.size(); ++k) is_negative |= provably_lt(t->shape[k], 0);
+  });
+  if (!is_negative) return at_call;
+  return fail(DiagnosticId::shape_mismatch, location, fmt::format("the result would be {}", text(at_call)),
+              {"a size is negative for these arguments"});
 }
 
 // Adds the sizes of the callee's symbols that the arguments determine: first those that are no functions, since a
