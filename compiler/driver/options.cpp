@@ -125,8 +125,7 @@ void add_code_options(CommandLine& line, CompileOptions& o) {
   add({.name = "--accuracy",
        .placeholder = "fast|strict",
        .help = "fast (default): convolutions may lose one decimal digit of accuracy, erf and tanh of float32 half of "
-               "one; "
-               "strict: they do not",
+               "one; strict: they do not",
        .store = store_by([&o](const std::string& how) { o.schedule.strict = how == "strict"; }),
        .choices = {"fast", "strict"}});
   add({"--threads", "N", "Threads of the compiled model, 1 to 256; more than one needs libdlcc_rt.a or an executor",

@@ -280,8 +280,9 @@ void Inference::name_sizes_in_data(const Type& found, const Type& annotation, in
       names.emplace(name, size);
 }
 
-// A size that only a function type of an annotation names is any size, and so is "?" in the parameters. Gives the
-// annotation with names in place of these "?".
+// A size that only the parameters of an annotation's function type name is any size, and so is "?" there; one that only
+// its result names is another one at each call. Gives the annotation with names in place of the former "?", and "?" in
+// place of the latter names.
 Type Inference::own_sizes_of_annotation(const Type& annotation) {
   if (!has_symbols(annotation)) return annotation;
   auto all = [&](const std::vector<Type>& list) {

@@ -228,6 +228,16 @@ std::map<std::string, Symbol> Inference::symbols_of_callee(const Type& callee, C
   return symbols;
 }
 
+// Whether a tensor of the type has a size that is known to be negative.
+static bool has_negative_size(const Type& type) {
+  bool found = false;
+  for_each_field(type, [&](const Type& field) {
+    const TensorType* t = as<TensorType>(field);
+    found |= t && std::ranges::any_of(t->shape, [](const Dim& d) { return provably_lt(d, 0); });
+  });
+  return found;
+}
+
 Type Inference::call_function(const Type& callee, Call& call, Callee kind, const SourceLocation& location) {
   Type type = unifier_.shallow(callee);
   if (as<HoleType>(type)) {
@@ -288,12 +298,7 @@ Type Inference::call_function(const Type& callee, Call& call, Callee kind, const
             (is_of_callee(s) || (is_instance && !symbols_.contains(s))));
   };
   const Type at_call = substitute(open_symbols(result, existential), sizes);
-  bool is_negative = false;
-  for_each_field(at_call, [&](const Type& field) {
-    const TensorType* t = as<TensorType>(field);
-    for (size_t k = 0; t && k < t->shape.size(); ++k) is_negative |= provably_lt(t->shape[k], 0);
-  });
-  if (!is_negative) return at_call;
+  if (!has_negative_size(at_call)) return at_call;
   return fail(DiagnosticId::shape_mismatch, location, fmt::format("the result would be {}", text(at_call)),
               {"a size is negative for these arguments"});
 }

@@ -97,6 +97,33 @@ TEST_CASE("attributes of calls that are no operators' are ignored, with a warnin
   CHECK(errors_of("def @f(%x: int32) { %x } def @main() { (@f(1, axis=2), @f(1, attrs_type_key=\"A\", axis=2)) }") ==
         "t:1:41: warning[bad-attribute]: attribute 'axis' is ignored: only calls of operators have attributes\n");
   CHECK(errors_of("def @main(%x: float32) { nn.sofmax(%x, axis=1) }").find("warning") == std::string::npos);
+  CHECK(errors_of("def @main(%x: Tensor[(3, 4), float32]) {\n"
+                  "  let %f = nn.softmax; %f(%x, axis=0, attrs_type_key=\"relay.attrs.SoftmaxAttrs\") }")
+            .empty());
+}
+
+TEST_CASE("the result of a call has no negative size") {
+  const std::string function =
+      "def @f(%x: Tensor[(n), float32]) -> Tensor[(n - 4), float32] { strided_slice(%x, begin=[0], end=[n - 4]) }\n";
+  CHECK(errors_of(function + "def @main(%x: Tensor[(6), float32]) { @f(%x) }").empty());
+  CHECK(errors_of(function + "def @main(%x: Tensor[(3), float32]) { @f(%x) }") ==
+        "t:2:39: error[shape-mismatch]: the result would be Tensor[(-1), float32]\n    a size is negative for these "
+        "arguments\n");
+}
+
+TEST_CASE("a size that only the result of an annotation's function type names is unknown") {
+  Diagnostics diagnostics;
+  const auto module = frontends::import_relay(
+      "def @double(%x: Tensor[(m), float32]) { %x + %x }\n"
+      "def @main(%c: bool, %x: Tensor[(n), float32]) {\n"
+      "  let %f: fn (Tensor[(n), float32]) -> Tensor[(k), float32] = if (%c) { @double } else { @id };\n  %f(%x)\n}",
+      {}, diagnostics);
+  REQUIRE_MESSAGE(module, diagnostics.str());
+  const std::string text = print(*module, false);
+  CHECK_MESSAGE(text.find("let %f: fn (Tensor[(n), float32]) -> Tensor[(?), float32]") != std::string::npos, text);
+  const auto again = frontends::import_relay(text, {}, diagnostics);
+  REQUIRE_MESSAGE(again, diagnostics.str());
+  CHECK(print(*again, false) == text);
 }
 
 TEST_CASE("unknown operators and variables do not hide other problems") {
