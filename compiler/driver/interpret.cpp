@@ -74,14 +74,26 @@ void move_up(Block& block, const std::string& file, int lines) {
   }
 }
 
+// Whether the text is a whole expression.
+bool check_syntax(const std::string& text, const std::string& file, Diagnostics& diagnostics) {
+  Diagnostics problems;  // data types that it names are those of the model, which are not known here
+  frontends::check_syntax(text, file, problems);
+  const size_t errors = diagnostics.error_count();
+  for (const Diagnostic& problem : problems.list())
+    if (problem.id == DiagnosticId::syntax_error) diagnostics.add(problem);
+  return diagnostics.error_count() == errors;
+}
+
 // A module whose @main is an expression of the parameter's type.
 std::optional<Module> read_expression(const std::string& text, const Module& model, const Var& param,
                                       Diagnostics& diagnostics) {
+  const std::string file = "--input " + param->name;
+  diagnostics.keep_text(file, text);
+  if (!check_syntax(text, file, diagnostics)) return std::nullopt;
   Module types;
   types.data_types = model.data_types;
   const std::string before = fmt::format("{}def @main() -> {} {{\n", print(types), str(param->type));
   const auto lines_before = static_cast<int>(std::ranges::count(before, '\n'));
-  const std::string file = "--input " + param->name;
   const auto lines = static_cast<int>(std::ranges::count(text, '\n')) + 1;
   Diagnostics problems;
   auto module = frontends::import_relay(fmt::format("{}{}\n}}\n", before, text), {.file = file}, problems);
@@ -92,19 +104,12 @@ std::optional<Module> read_expression(const std::string& text, const Module& mod
     // Another place of the program says what the value as a whole must be: it is the program's result.
     const bool is_of_whole =
         std::erase_if(problem.details, [&](const std::string& d) { return d.starts_with(file); }) > 0;
-    if (line > lines) {  // the end of the program
-      problem.message = "the expression is not complete";
-      problem.help.clear();
-    } else if (problem.message.starts_with("expected '}'")) {  // that of the program
-      problem.message = "the expression ends before this text";
-      problem.help.clear();
-    } else if (is_of_whole) {
+    if (is_of_whole) {
       problem.message = fmt::format("the value must be of type {}", str(param->type));
       problem.help = "give an expression of this type, or a tensor as a file: FILE.npy or FILE.pb";
     }
     diagnostics.add(std::move(problem));
   }
-  diagnostics.keep_text(file, text);
   if (module)
     for (auto& [name, f] : module->functions) move_up(f.body, file, lines_before);
   return module;

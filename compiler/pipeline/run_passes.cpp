@@ -18,13 +18,9 @@ const relay::PassInfo* find_pass(const std::string& name, Diagnostics& diagnosti
   return nullptr;
 }
 
-// Inference writes the types of variables, which copies of a module share. So the functions are copied with variables
-// of their own: what is compiled does not depend on the verification.
-void verify_after(const std::string& pass, relay::Module module) {
-  for (auto& [name, function] : module.functions) {
-    std::map<int, relay::Atom> renamed;
-    function = relay::copy_function(module, function, renamed);
-  }
+// What is compiled does not depend on the verification, which infers the types of a copy.
+void verify_after(const std::string& pass, const relay::Module& verified) {
+  relay::Module module = relay::copy_with_own_variables(verified);
   Diagnostics broken;
   bool ok = relay::verify(module, broken) && relay::infer_types(module, broken);
   DLCC_CHECK(ok, "after {}:\n{}", pass, broken.str());

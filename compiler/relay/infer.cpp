@@ -375,13 +375,20 @@ void Inference::apply_annotation(Binding& binding, Type found, Type annotation, 
   mismatch(binding.location, describe(binding.var), annotation, found, "the annotation and the value disagree");
 }
 
-// Whether the operation gives a function that has the annotated type at certain sizes. The variable is that function,
-// or one of those among which the operation selects.
+// Whether the operation gives a function that has the annotated type at certain sizes, or a tuple with such functions.
+// The variable is that function, or one of those among which the operation selects.
 bool Inference::has_annotated_sizes(Binding& binding, const Type& found, const Type& annotation) {
   const Type from = unifier_.shallow(found), to = unifier_.shallow(annotation);
   const FunctionType *function = as<FunctionType>(from), *wanted = as<FunctionType>(to);
-  if (!function || !wanted) return false;
-  if (std::holds_alternative<If>(binding.op) || std::holds_alternative<Match>(binding.op)) {
+  if ((!function || !wanted) && !has_other_sizes(from, to)) return false;
+  if (MakeTuple* tuple = std::get_if<MakeTuple>(&binding.op)) {
+    for (size_t k = 0; k < tuple->fields.size(); ++k)
+      fix_sizes(tuple->fields[k], as<TupleType>(from)->fields[k], as<TupleType>(to)->fields[k], binding.location);
+    binding.var->type = infer(binding, *tuple);
+    return unifier_.unify(binding.var->type, to);
+  }
+  const bool is_selected = std::holds_alternative<If>(binding.op) || std::holds_alternative<Match>(binding.op);
+  if (function && is_selected) {
     const auto sizes = sizes_as_in(*function, *wanted, [&](const std::string& s) { return is_size_of_value(s); });
     const Type known = unifier_.resolve(from);
     if (known && unifier_.unify(substitute(known, sizes), to)) {

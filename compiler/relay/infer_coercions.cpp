@@ -78,6 +78,7 @@ bool Inference::is_function(const Atom& atom) const {
 
 // Replaces a function %f by fn (%x: T) -> U { %f(%x) }, a function of this type, which may be generic.
 void Inference::expand(Atom& atom, const FunctionType& type, const SourceLocation& location) {
+  if (const Var* var = std::get_if<Var>(&atom)) shared_.insert((*var)->id);  // it is called at each call of the new one
   Function function;
   function.location = location;
   function.type_params = type.type_params;
@@ -230,6 +231,48 @@ Type Inference::with_sizes_of(const Type& found, const Type& expected,
   return renamed == tuple->fields ? from : tuple_type(std::move(renamed));
 }
 
+// A function's type at these sizes. Its parts with open holes stay as they are.
+Type Inference::at_sizes(const FunctionType& function, const std::map<std::string, Dim>& sizes) const {
+  auto at = [&](const Type& part) {
+    const Type known = unifier_.resolve(part);
+    return known ? substitute(known, sizes) : part;
+  };
+  std::vector<Type> params;
+  for (const Type& param : function.params) params.push_back(at(param));
+  return function_type(std::move(params), at(function.result), function.type_params);
+}
+
+// Whether functions of any size in the value, which is one or a tuple, have other sizes in the expected type.
+bool Inference::has_other_sizes(const Type& found, const Type& expected) const {
+  const Type from = unifier_.shallow(found), to = unifier_.shallow(expected);
+  const FunctionType *function = as<FunctionType>(from), *wanted = as<FunctionType>(to);
+  if (function && wanted) {
+    if (function->params.size() != wanted->params.size()) return false;
+    if (!function->type_params.empty() || !wanted->type_params.empty()) return false;
+    return !renames_only(sizes_as_in(*function, *wanted, [&](const std::string& s) { return is_size_of_value(s); }));
+  }
+  const TupleType *fields = as<TupleType>(from), *types = as<TupleType>(to);
+  if (!fields || !types || fields->fields.size() != types->fields.size()) return false;
+  bool is_other = false;
+  for (size_t k = 0; k < fields->fields.size(); ++k) is_other |= has_other_sizes(fields->fields[k], types->fields[k]);
+  return is_other;
+}
+
+// Replaces the functions in the value whose sizes are other ones in the expected type by functions of these sizes.
+void Inference::fix_sizes(Atom& value, const Type& found, const Type& expected, const SourceLocation& location) {
+  if (!has_other_sizes(found, expected)) return;
+  const Type from = unifier_.shallow(found), to = unifier_.shallow(expected);
+  if (const FunctionType* function = as<FunctionType>(to)) return expand(value, *function, location);
+  MakeTuple tuple;
+  for (size_t k = 0; k < as<TupleType>(from)->fields.size(); ++k) {
+    Operation projection = Project{value, static_cast<int>(k)};
+    project_value(projection);
+    Atom& field = tuple.fields.emplace_back(bind("", std::move(projection), location));
+    fix_sizes(field, as<TupleType>(from)->fields[k], as<TupleType>(to)->fields[k], location);
+  }
+  value = bind("", std::move(tuple), location);
+}
+
 // A function with sizes of its own is a value of the type that it has at any sizes, and a function of certain sizes one
 // that checks its arguments where any size is expected.
 bool Inference::coerce_sizes(Atom& atom, const FunctionType& found, const FunctionType& expected,
@@ -265,6 +308,10 @@ bool Inference::coerce(Atom& atom, const Type& found, const Type& expected, cons
   if (as<TupleType>(from) && as<TupleType>(to)) {
     const Type renamed = with_sizes_of(from, to, sizes_of_value(atom));
     if (renamed != from && unifier_.unify(renamed, to)) return true;
+    if (has_other_sizes(from, to)) {
+      fix_sizes(atom, from, to, location);
+      return coerce(atom, type_of(atom, location), to, location);
+    }
   }
   if (function && wanted) return coerce_sizes(atom, *function, *wanted, location);
   if (!can_cast(found, expected)) return false;

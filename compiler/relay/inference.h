@@ -81,15 +81,18 @@ class Inference {
   Type infer(Binding&, RequireSizes&);
   Type infer(Binding&, Alias&);
 
+  // ---- branches and patterns (infer_branches.cpp)
   Type open_sizes(const Type&);
   void bind_pattern(Pattern&, const Type&, int first_symbol, std::map<std::string, Dim>& names, const SourceLocation&);
   void bind_constructor(Pattern::Constructor&, const Type&, int first_symbol, std::map<std::string, Dim>& names,
                         const SourceLocation&);
   struct Branch {  // one of several whose types must agree
+    Block* block;
     Type type;
     SourceLocation location;  // of its result; without one in the text, of its last operation, if there is one
   };
   Branch infer_branch(Block&, const SourceLocation& outer);
+  Type join(std::vector<Branch>&, const SourceLocation&, const std::string& what);
   Type join(const Branch&, const Branch&, const SourceLocation&, const std::string& what, bool in_result = false);
 
   // ---- calls and relations (infer_calls.cpp)
@@ -132,6 +135,9 @@ class Inference {
   std::map<std::string, Dim> sizes_as_in(const FunctionType& found, const FunctionType& expected,
                                          const std::function<bool(const std::string&)>& own) const;
   Type with_sizes_of(const Type& found, const Type& expected, const std::function<bool(const std::string&)>& own) const;
+  Type at_sizes(const FunctionType&, const std::map<std::string, Dim>& sizes) const;
+  bool has_other_sizes(const Type& found, const Type& expected) const;
+  void fix_sizes(Atom& value, const Type& found, const Type& expected, const SourceLocation&);
   bool is_size_of_value(const std::string&) const;
   bool renames_only(const std::map<std::string, Dim>& sizes) const;
   bool has_own_sizes(const Atom&, const SourceLocation&);

@@ -121,4 +121,13 @@ Function copy_function(Module& module, const Function& function, std::map<int, A
   return copy;
 }
 
+Module copy_with_own_variables(const Module& module) {
+  Module copy = module;
+  for (auto& [name, function] : copy.functions) {
+    std::map<int, Atom> renamed;
+    function = copy_function(copy, function, renamed);
+  }
+  return copy;
+}
+
 }  // namespace dlcc::relay

@@ -35,6 +35,9 @@ void substitute_sizes(Block&, const std::map<std::string, Dim>& sizes);
 // A copy with fresh variables. `renamed` is that of clone() and gets the parameters, too.
 Function copy_function(Module&, const Function&, std::map<int, Atom>& renamed);
 
+// A copy whose functions share no variable with the module's: type inference writes the types of variables.
+Module copy_with_own_variables(const Module&);
+
 // Calls `visit` for every variable that a pattern binds, from left to right.
 void for_each_variable(const Pattern&, const std::function<void(const Var&)>& visit);
 

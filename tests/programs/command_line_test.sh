@@ -255,9 +255,9 @@ expect_status 0 run --interpret functions.rly --input 'f=fn (%y: int32) { %y * 7
 grep -qF '(7, Cons(11, Cons(12, Nil)))' out.txt || fail "functions as inputs: $(cat out.txt)"
 echo 'def @main(%xs: List[int32]) { %xs }' > functions.rly
 expect_status 1 run --interpret functions.rly --input 'Cons(1'
-grep -qF 'the expression is not complete' err.txt || fail "an incomplete input: $(cat err.txt)"
+grep -qF '1:7: error[syntax-error]: expected' err.txt || fail "an incomplete input: $(cat err.txt)"
 expect_status 1 run --interpret functions.rly --input 'Cons(1, Nil)) }'
-grep -qF 'the expression ends before this text' err.txt || fail "text behind an input: $(cat err.txt)"
+grep -qF "1:13: error[syntax-error]: expected the end of the text, found ')'" err.txt || fail "text behind an input: $(cat err.txt)"
 echo 'def @main(%x: Tensor[(?, 3), float32]) { sum(%x, axis=[0]) }' > functions.rly
 expect_status 1 run --interpret functions.rly --input 'zeros(shape=[0, 3], dtype="float32")'
 grep -qF 'where x_0 is at least 1, found Tensor[(0, 3), float32]' err.txt || fail "an input without rows: $(cat err.txt)"

@@ -6,6 +6,7 @@
 #include "relay/call_type.h"
 #include "relay/passes/passes.h"
 #include "relay/passes/replace.h"
+#include "relay/types_in.h"
 #include "tensor/analysis.h"
 #include "tensor/evaluate.h"
 #include "tensor/visit.h"
@@ -184,12 +185,25 @@ class Folder {
   std::map<int, std::vector<Atom>> tuples_;  // fields of variables that are known tuples
 };
 
+// Whether the types have sizes that operations define.
+bool has_defined_sizes(Module& module) { return unused_symbol_number(module) > 1; }
+
+// Whether all operations fit the types that follow from the constants.
+bool can_infer_types(const Module& module) {
+  Module copy = copy_with_own_variables(module);
+  Diagnostics errors;
+  return infer_types(copy, errors);
+}
+
 }  // namespace
 
+// Sizes become known where values do. They may be an error of the program, as in an addition of tensors that do not fit
+// together. It is left to the run, which may never reach the operation: then nothing is folded.
 Module fold_constants(Module module, PassContext&) {
-  Folder folder(module);
-  for (auto& [name, f] : module.functions) folder.run(f.body);
-  return module;
+  Module folded = module;
+  Folder folder(folded);
+  for (auto& [name, f] : folded.functions) folder.run(f.body);
+  return has_defined_sizes(module) && !can_infer_types(folded) ? module : folded;
 }
 
 }  // namespace dlcc::relay

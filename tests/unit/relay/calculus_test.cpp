@@ -46,7 +46,18 @@ std::string result_of(const std::string& text, const std::vector<std::string>& p
                                               : fmt::format("status {}", static_cast<int>(result->status));
 }
 
+void check_text(const std::string& text) {
+  Diagnostics d;
+  auto module = import_text(text, d);
+  REQUIRE_MESSAGE(module, d.str());
+  const std::string printed = print(*module);
+  auto again = import_text(printed, d);
+  REQUIRE_MESSAGE(again, d.str() << printed);
+  CHECK(print(*again) == printed);
+}
+
 void check_result(const std::string& text, const std::string& expected) {
+  check_text(text);
   CHECK(result_of(text, {}) == expected);
   CHECK(result_of(text, to_first_order) == expected);
   CHECK(result_of(text, {"inline-functions", "eliminate-dead-code", "eliminate-dead-data"}) == expected);
@@ -329,6 +340,59 @@ def @main() {
 }
 )",
                "(Tensor[(2), int32]{7, 7}, Tensor[(3), int32]{4, 4, 4}, (6, 5))");
+}
+
+TEST_CASE("an if or a match selects functions of which one is of any size") {
+  const std::string types = "Tensor[(3), int32]", add = "def @add(%x: Tensor[(n), int32], %y: Tensor[(n), int32]) { %x + %y }\n";
+  const std::string fixed = "fn (%x: " + types + ") -> " + types + " { %x * 10 }", any = "fn (%x) { @add(%x, %x) }";
+  const std::string call = "; %f(full(1, shape=[3])) }\n";
+  auto selected = [&](const std::string& condition, const std::string& one, const std::string& other) {
+    return add + "def @f(%c: bool) { let %f = if (%c) { " + one + " } else { " + other + " }" + call +
+           "def @main() { sum(@f(" + condition + ")) }";
+  };
+  check_result(selected("True", any, fixed), "6");
+  check_result(selected("False", any, fixed), "30");
+  check_result(selected("True", fixed, any), "30");
+  check_result(selected("False", fixed, any), "6");
+  check_result(add + "type Color { Red, Green, Blue }\n" + "def @f(%c: Color) { let %p = match (%c) { Red => { (" + fixed +
+                   ", 1) }, Green => { (" + any + ", 2) }, _ => { (fn (%x: Tensor[(k), int32]) { %x }, 3) } };" +
+                   " sum(%p.0(full(1, shape=[3]))) * 10 + %p.1 }\ndef @main() { (@f(Red), @f(Green), @f(Blue)) }",
+               "(301, 62, 33)");
+  check_result(R"(
+def @f(%c: bool, %a: Tensor[(3), int32], %b: Tensor[(2), int32]) {
+  let %f = if (%c) { fn (%x: Tensor[(n), int32], %y: Tensor[(2), int32]) { prefix(%x, argwhere(%x).1) } }
+           else { fn (%x: Tensor[(3), int32], %y: Tensor[(m), int32]) { %y } };
+  %f(%a, %b)
+}
+def @main() { (sum(@f(True, full(4, shape=[3]), full(5, shape=[2]))), sum(@f(False, full(4, shape=[3]), full(5, shape=[2])))) }
+)",
+               "(12, 10)");
+}
+
+TEST_CASE("a tuple of functions of any size has a type at certain sizes") {
+  check_result(R"(
+def @add(%x: Tensor[(n), int32], %y: Tensor[(n), int32]) { %x + %y }
+def @twice(%p: (fn (Tensor[(3), int32], Tensor[(3), int32]) -> Tensor[(3), int32], int32), %x: Tensor[(3), int32]) {
+  sum(%p.0(%x, %x)) + %p.1
+}
+def @main() {
+  let %q: (int32, fn (Tensor[(2), int32]) -> Tensor[(2), int32]) = (7, fn (%x) { @add(%x, %x) });
+  let %p = (@add, 2);
+  (@twice(%p, full(1, shape=[3])), sum(%q.1(full(1, shape=[2]))) + %q.0)
+}
+)",
+               "(8, 11)");
+}
+
+TEST_CASE("what is known after folding may be an error of the program, which is one at run time") {
+  const std::string two = "prefix(full(1, shape=[2]), argwhere(full(1, shape=[2])).1)";
+  auto folded = [&](const std::string& value) {
+    return result_of("def @main() { let %none = argwhere(0).1; " + value + " }", {"fold-constants"});
+  };
+  CHECK(folded("take(prefix(full(1, shape=[2]), %none), 0)") == "status 5");
+  CHECK(folded("add(" + two + ", full(1, shape=[3]))") == "status 7");
+  CHECK(folded("reshape(" + two + ", newshape=[3, -1])") == "status 7");
+  CHECK(folded("sum(add(" + two + ", full(1, shape=[2])))") == "4");
 }
 
 TEST_CASE("functions of any size in a list are refused") {
