@@ -12,6 +12,7 @@
 #include "driver/report/report_page.h"
 #include "driver/report/step_table.h"
 #include "driver/run_inputs.h"
+#include "driver/runner_options.h"
 #include "pipeline/at_sizes.h"
 #include "pipeline/random_inputs.h"
 #include "support/files.h"
@@ -74,6 +75,7 @@ static void remark_on_random_inputs(const emit::Interface& interface, const std:
 int bench_command(CommandLine& line) {
   CompileOptions options;
   int runs = 100;
+  RunnerOptions runner;
   bool json = false, layers = false;
   std::string page;
   std::vector<std::string> reports, data;
@@ -100,6 +102,13 @@ int bench_command(CommandLine& line) {
                                        "the report is a page; --report FILE.json writes JSON"};
             }});
   line.add(report_option(reports));
+  runner.add_to(line);
+  line.after_values([&]() -> Problem {
+    for (const char* other : {"--layers", "--json", "--html", "--report"})
+      if (runner.is_given() && line.has(other))
+        return {fmt::format("--runner excludes {}: it measures no steps", other)};
+    return {};
+  });
   if (auto status = line.parse()) return *status;
   Diagnostics diagnostics;
   std::vector<std::string> files = reports;
@@ -118,7 +127,9 @@ int bench_command(CommandLine& line) {
   for (auto& [index, value] : *given) inputs->values[index] = std::move(value);
   targets::ObjectFile object = compiler.generate(*planned);
   layers |= json || !files.empty();
-  auto measured = profile(*planned, object.bytes(), *inputs, runs, layers, diagnostics);
+  const auto foreign = runner.make_runner(planned->target);
+  auto measured = foreign ? profile_foreign(*planned, object.bytes(), *inputs, runs, *foreign, diagnostics)
+                          : profile(*planned, object.bytes(), *inputs, runs, layers, diagnostics);
   const Planned model = at_sizes(*planned, inputs->symbols);
   const std::string at = sizes_text(model.interface);
   if (!measured) {

@@ -6,8 +6,8 @@
 #include <map>
 
 #include "driver/help.h"
-#include "driver/shell_quoting.h"
 #include "support/diagnostics.h"
+#include "support/shell_quoting.h"
 
 namespace dlcc::driver {
 namespace {

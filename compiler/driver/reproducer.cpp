@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "driver/shell_quoting.h"
+#include "support/shell_quoting.h"
 #include "support/version.h"
 
 namespace dlcc::driver {

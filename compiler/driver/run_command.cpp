@@ -9,6 +9,7 @@
 #include "driver/interpret.h"
 #include "driver/options.h"
 #include "driver/run_inputs.h"
+#include "driver/runner_options.h"
 #include "pipeline/run.h"
 #include "pipeline/tensor_files.h"
 #include "relay/interpret.h"
@@ -86,6 +87,7 @@ void print_tensor(const std::string& tensor, const Constant& c) {
 int run_command(CommandLine& line) {
   CompileOptions options;
   std::vector<std::string> inputs, outputs;
+  RunnerOptions runner;
   bool interpret = false;
   int max_steps = 0;  // none given
   line.describe("Compiles a model in memory and runs it once.");
@@ -106,8 +108,10 @@ int run_command(CommandLine& line) {
             "With --interpret: end with an error after N steps. Each operation is a step, and so is each iteration "
             "of an operator's loops",
             store_integer(max_steps, 1, std::numeric_limits<int>::max())});
+  runner.add_to(line);
   line.after_values([&] {
     if (interpret && !outputs.empty()) return Problem{"--interpret excludes --output"};
+    if (interpret && runner.is_given()) return Problem{"--interpret excludes --runner"};
     if (!interpret && max_steps) return Problem{"--max-steps needs --interpret"};
     return Problem{};
   });
@@ -133,7 +137,7 @@ int run_command(CommandLine& line) {
   differ_from_inputs(written, read, diagnostics);
   if (diagnostics.has_errors()) return report(diagnostics, line.reporting());
   auto object = compiler.generate(*planned).bytes();
-  auto results = run_once(*planned, object, *values, diagnostics);
+  auto results = run_once(*planned, object, *values, runner.make_runner(planned->target).get(), diagnostics);
   if (!results || is_failure(diagnostics, line.reporting())) return report(diagnostics, line.reporting());
   write_outputs(wanted, interface, *results, diagnostics);
   if (outputs.empty())

@@ -8,6 +8,7 @@
 #include "driver/command_compiler.h"
 #include "driver/commands.h"
 #include "driver/options.h"
+#include "driver/runner_options.h"
 #include "pipeline/input_forms.h"
 #include "pipeline/run.h"
 #include "pipeline/tensor_files.h"
@@ -46,7 +47,7 @@ relay::Module with_layers_as_outputs(relay::Module module, std::vector<std::stri
 
 // Compares the results of the layers in order; prints the first that differs.
 bool verify_layers(Compiler& compiler, relay::Module fused, const std::vector<Constant>& inputs, const Tolerance& t,
-                   Diagnostics& diagnostics) {
+                   ForeignRunner* runner, Diagnostics& diagnostics) {
   std::vector<std::string> names;
   relay::Module module = with_layers_as_outputs(std::move(fused), names);
   auto expected = relay::evaluate(module, inputs, tensor::Precision::specified, diagnostics);
@@ -55,7 +56,7 @@ bool verify_layers(Compiler& compiler, relay::Module fused, const std::vector<Co
   if (!expected || !planned) return false;
   if (!returned_ok(static_cast<int>(expected->status), diagnostics, expected->location)) return false;
   auto object = compiler.generate(*planned).bytes();
-  auto got = run_once(*planned, object, inputs, diagnostics);
+  auto got = run_once(*planned, object, inputs, runner, diagnostics);
   if (!got) return false;
   for (size_t k = 0; k < names.size(); ++k) {
     // The error of a reordered sum is relative to the largest value of the layer, not to each value.
@@ -73,13 +74,14 @@ bool verify_layers(Compiler& compiler, relay::Module fused, const std::vector<Co
 
 // verify_layers() for each data set. Returns the exit status.
 int verify_all_layers(Compiler& compiler, const Verifiable& model, const std::vector<std::string>& data_sets,
-                      const Tolerance& tolerance, const Reporting& reporting, Diagnostics& diagnostics) {
+                      const Tolerance& tolerance, ForeignRunner* runner, const Reporting& reporting,
+                      Diagnostics& diagnostics) {
   const emit::Interface& interface = model.interface;
   bool all_ok = true;
   for (const std::string& path : data_sets) {
     auto data = read_data_set(path, interface, model.arguments, diagnostics);
     all_ok &= data && fits(data->inputs, interface, diagnostics) &&
-              verify_layers(compiler, model.fused, data->inputs, tolerance, diagnostics);
+              verify_layers(compiler, model.fused, data->inputs, tolerance, runner, diagnostics);
   }
   return report(diagnostics, reporting) == 0 && all_ok ? 0 : 1;
 }
@@ -91,6 +93,7 @@ int verify_command(CommandLine& line) {
   Tolerance tolerance;
   std::vector<std::string> data_sets;
   std::string engine_name = "object";
+  RunnerOptions runner;
   bool layers = false, json = false;
   line.describe(
       "Compares the outputs of a model with those of data sets; prints 'ok' or 'FAIL' and the largest error of each.");
@@ -112,8 +115,11 @@ int verify_command(CommandLine& line) {
             .store = store_text(engine_name),
             .choices = {"object", "schedules", "definitions"}});
   line.add({"--layers", "", "Compare every intermediate value of the object with the evaluator", store_true(layers)});
+  runner.add_to(line);
   add_json_option(line, json);
   line.after_values([&]() -> Problem {
+    if (runner.is_given() && engine_name != "object")
+      return Problem{fmt::format("--runner excludes --engine={}, which runs no object", engine_name)};
     const char* other = line.has("--engine") ? "--engine" : "--json";
     if (layers && line.has(other)) return Problem{fmt::format("--layers excludes {}", other)};
     std::error_code ignored;  // reading the files reports it
@@ -132,8 +138,10 @@ int verify_command(CommandLine& line) {
   const std::vector<std::string> engines = {engine_name};
   auto model = prepare_verification(compiler, engines);
   if (!model) return report(diagnostics, line.reporting());
-  if (layers) return verify_all_layers(compiler, *model, data_sets, tolerance, line.reporting(), diagnostics);
-  const Engine engine = make_engine(engine_name, compiler, *model);
+  const auto foreign = model->planned ? runner.make_runner(model->planned->target) : nullptr;
+  if (layers)
+    return verify_all_layers(compiler, *model, data_sets, tolerance, foreign.get(), line.reporting(), diagnostics);
+  const Engine engine = make_engine(engine_name, compiler, *model, foreign.get());
   nlohmann::json results = nlohmann::json::array();
   size_t failed = 0;
   for (const std::string& path : data_sets) {

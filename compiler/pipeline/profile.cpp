@@ -153,4 +153,19 @@ std::optional<Profile> profile(const Planned& planned, std::span<const std::byte
   return result;
 }
 
+std::optional<Profile> profile_foreign(const Planned& planned, std::span<const std::byte> object,
+                                       const RandomInputs& inputs, int runs, ForeignRunner& runner,
+                                       Diagnostics& diagnostics) {
+  auto run = runner.run({.object = object,
+                         .interface = &planned.interface,
+                         .inputs = inputs.values,
+                         .repeat = runs,
+                         .weights = planned.weights_file.bytes()},
+                        diagnostics);
+  if (!run || !returned_ok(run->status, diagnostics)) return std::nullopt;
+  Profile result{.cpu = planned.target.levels.back().cpu, .date = utc_now(), .seconds = std::move(run->seconds)};
+  std::ranges::sort(result.seconds);
+  return result;
+}
+
 }  // namespace dlcc

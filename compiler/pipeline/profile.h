@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "lower/steps.h"
+#include "pipeline/foreign_runner.h"
 #include "pipeline/random_inputs.h"
 #include "targets/llvm/loader.h"
 
@@ -58,5 +59,9 @@ struct Profile {
 // run.
 std::optional<Profile> profile(const Planned&, std::span<const std::byte> object, const RandomInputs& inputs, int runs,
                                bool steps, Diagnostics&);
+
+// The latencies of the object when the runner starts it.
+std::optional<Profile> profile_foreign(const Planned&, std::span<const std::byte> object, const RandomInputs& inputs,
+                                       int runs, ForeignRunner&, Diagnostics&);
 
 }  // namespace dlcc

@@ -6,10 +6,11 @@
 namespace dlcc {
 
 std::optional<std::vector<Constant>> run_once(const Planned& planned, std::span<const std::byte> object,
-                                              const std::vector<Constant>& inputs, Diagnostics& diagnostics) {
+                                              const std::vector<Constant>& inputs, ForeignRunner* runner,
+                                              Diagnostics& diagnostics) {
   targets::RunRequest request{
       .object = object, .interface = &planned.interface, .inputs = inputs, .weights = planned.weights_file.bytes()};
-  auto result = targets::run_object(request, diagnostics);
+  auto result = runner ? runner->run(request, diagnostics) : targets::run_object(request, diagnostics);
   if (!result || !returned_ok(result->status, diagnostics)) return std::nullopt;
   return std::move(result->outputs);
 }

@@ -54,7 +54,7 @@ static std::vector<int64_t> shape_at(const Shape& shape, const std::map<std::str
   return numbers;
 }
 
-Engine make_engine(const std::string& kind, Compiler& compiler, Verifiable& model) {
+Engine make_engine(const std::string& kind, Compiler& compiler, Verifiable& model, ForeignRunner* runner) {
   if (kind == "definitions")
     return [&module = model.fused](const std::vector<Constant>& inputs,
                                    Diagnostics& d) -> std::optional<std::vector<Constant>> {
@@ -72,10 +72,10 @@ Engine make_engine(const std::string& kind, Compiler& compiler, Verifiable& mode
       return checked(r.status, std::move(r.results), d);
     };
   auto object = std::make_shared<std::vector<std::byte>>(compiler.generate(planned).bytes());
-  return
-      [&planned, object](const std::vector<Constant>& inputs, Diagnostics& d) -> std::optional<std::vector<Constant>> {
-        return run_once(planned, *object, inputs, d);
-      };
+  return [&planned, object, runner](const std::vector<Constant>& inputs,
+                                    Diagnostics& d) -> std::optional<std::vector<Constant>> {
+    return run_once(planned, *object, inputs, runner, d);
+  };
 }
 
 std::optional<Verifiable> prepare_verification(Compiler& compiler, std::span<const std::string> engines) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "pipeline/compile.h"
+#include "pipeline/foreign_runner.h"
 #include "support/constant.h"
 
 namespace dlcc {
@@ -43,8 +44,9 @@ struct Verifiable {
 std::optional<Verifiable> prepare_verification(Compiler&, std::span<const std::string> engines);
 
 // "object" runs the generated code, "schedules" evaluates the scheduled kernels, "definitions" evaluates the
-// definitions of the fused module. The engine refers to the model, which must outlive it.
-Engine make_engine(const std::string& name, Compiler&, Verifiable&);
+// definitions of the fused module. The engine refers to the model and to the runner of the object, if there is one,
+// which must outlive it.
+Engine make_engine(const std::string& name, Compiler&, Verifiable&, ForeignRunner* = nullptr);
 
 // The comparison of a model's outputs with those of a data set.
 struct Verdict {

@@ -41,6 +41,7 @@ TargetFamily aarch64_family() {
   base.name = "aarch64";
   base.triple = "aarch64-unknown-linux-gnu";
   base.summary = "64-bit ARM with NEON, ELF";
+  base.linux_compiler = "aarch64-linux-gnu-gcc";
   base.channel_block = tensor::channel_block;
 #ifdef __aarch64__
   base.is_host_architecture = true;

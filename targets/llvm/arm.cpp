@@ -9,6 +9,7 @@ namespace {
 
 using tensor::ByteProducts;
 
+constexpr const char* linux_compiler = "arm-linux-gnueabihf-gcc";
 constexpr int registers_without_fpu = 8;  // of the general registers, those that may hold floats
 
 // Reasons for the values. vector_bytes: a microcontroller computes one float at a time. l2_bytes, prefetch_streams: it
@@ -42,6 +43,7 @@ TargetFamily microcontroller_family(const std::string& name, const std::string& 
   base.name = name;
   base.triple = triple;
   base.summary = summary;
+  base.linux_compiler = linux_compiler;
   base.is_freestanding = true;
   base.largest_object = INT32_MAX;
   const auto byte_products = has_fpu ? ByteProducts::scalar_pairs : ByteProducts::none;
@@ -80,6 +82,7 @@ TargetFamily armv7_family() {
   base.name = "armv7-a";
   base.triple = "armv7a-unknown-linux-gnueabihf";
   base.summary = "32-bit ARM with NEON, ELF for Linux";
+  base.linux_compiler = linux_compiler;
   base.largest_object = INT32_MAX;
   base.channel_block = tensor::channel_block;
   const std::string oldest = "cortex-a9";

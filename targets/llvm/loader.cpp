@@ -263,7 +263,7 @@ std::optional<RunResult> run_object(const RunRequest& request, Diagnostics& diag
   if (!symbols) return std::nullopt;
   if (!is_for_this_machine(request.object)) {
     diagnostics.error(DiagnosticId::unsupported_cpu, {}, "the object is for another kind of machine than this one", {},
-                      "compile for this machine, without --target, or run the object on a machine of its kind");
+                      "compile for this machine, without --target, or run the model by an emulator: --runner COMMAND");
     return std::nullopt;
   }
   LoadedObject object(request.object);

@@ -96,6 +96,7 @@ TargetFamily x86_family() {
   base.summary = "64-bit x86, ELF; by default code for AVX2 and AVX-512 in one object";
   base.baseline = {"x86-64", "x86-64", "", "", {.has_fma = false}};
   base.level_detection = LevelDetection::cpuid;
+  base.linux_compiler = "x86_64-linux-gnu-gcc";
   base.channel_block = tensor::channel_block;
 #ifdef __x86_64__
   base.is_host_architecture = true;

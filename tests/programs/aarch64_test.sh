@@ -18,16 +18,6 @@ for image in sheared_4 blurred_9; do
   echo "recognized: $image"
 done
 
-# Scalars, whose shapes in the description of the model have no elements.
-echo 'def @main(%x: Tensor[(), float32]) { negative(%x) }' > "$work/scalar.rly"
-"$dlcc" "$work/scalar.rly" -o "$work/scalar.o" --prefix m --target aarch64
-aarch64-linux-gnu-gcc -std=gnu11 -static -Wall -Wextra -Werror -I"$source/runtime/include" "$source/tests/programs/run_object.c" \
-  "$work/scalar.o" -o "$work/scalar"
-printf '\4\0\0\0\0\0\0\0\0\0\x80\x3f' > "$work/one"
-qemu-aarch64 "$work/scalar" "$work/one" "$work/negative"
-[ "$(tail -c 4 "$work/negative" | od -An -t f4 | tr -d ' ')" = -1 ] || { echo "a scalar is not negated"; exit 1; }
-echo "negated: 1"
-
 "$dlcc" "$source/tests/programs/spilling_layers.rly" --target aarch64 --emit=llvm -o "$work/outlined.ll"
 outlined=$(grep -cE '^define .*_outlined' "$work/outlined.ll") saved=$(grep -c '~{x9}' "$work/outlined.ll" || true)
 [ "$outlined" -gt 0 ] && [ "$saved" -ge "$outlined" ] || { echo "$saved of $outlined outlined loop nests save x9"; exit 1; }

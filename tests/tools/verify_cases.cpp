@@ -9,12 +9,12 @@
 // passed and failed cases.
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <map>
 #include <optional>
 
-#include "emulated_object.h"
 #include "pipeline/input_forms.h"
 #include "pipeline/verification.h"
 
@@ -52,15 +52,32 @@ std::optional<fs::path> find_case(const std::string& name, const Root& root) {
   return std::nullopt;
 }
 
-constexpr const char* emulated = "emulated";  // the engine of --emulate
+// A target other than this machine, and the emulator of its processors.
+struct Emulation {
+  std::string target, emulator;
+  std::string compiler;  // of programs for Linux
+
+  bool is_installed() const {
+    const std::string command = fmt::format("command -v {} > /dev/null && command -v {} > /dev/null", emulator, compiler);
+    return std::system(command.c_str()) == 0;
+  }
+};
+
+// Without a value, with a message, for a target that does not exist.
+std::optional<Emulation> find_emulation(const std::string& name) {
+  Diagnostics diagnostics;
+  const auto target = targets::find_target(name, "", "", diagnostics);
+  if (!target) return std::fprintf(stderr, "%s", diagnostics.str().c_str()), std::nullopt;
+  return Emulation{name, name == "aarch64" ? "qemu-aarch64" : "qemu-arm", target->linux_compiler};
+}
 
 // What is done with each case.
 struct Settings {
   CompileOptions options{.prefix = "m"};
   std::vector<std::string> engines{std::begin(engine_names), std::end(engine_names)};
   size_t sample = 0;  // number of cases; 0: all
-  const Emulation* emulation = nullptr;
-  std::optional<Emulator> emulator;
+  std::optional<Emulation> emulation;
+  std::unique_ptr<ForeignRunner> runner;  // of the object; null: this machine
 };
 
 // The failure of a case; empty when it passes.
@@ -78,8 +95,7 @@ std::string verify_case(const fs::path& folder, Settings& settings) {
   auto model = prepare_verification(compiler, settings.engines);
   if (!model) return diagnostics.str();
   for (const std::string& name : settings.engines) {
-    Engine engine =
-        name == emulated ? settings.emulator->engine(compiler, *model) : make_engine(name, compiler, *model);
+    Engine engine = make_engine(name, compiler, *model, settings.runner.get());
     for (const fs::path& data : data_sets) {
       Verdict verdict = verify_data_set(data, engine, *model, {}, diagnostics);
       if (!verdict.ok) return name + ": " + verdict.what;
@@ -141,7 +157,7 @@ std::vector<Root> read_arguments(int argc, char** argv, Settings& settings, std:
     if (arg.starts_with("--engine="))
       settings.engines = {arg.substr(9)};
     else if (arg.starts_with("--emulate=") && (settings.emulation = find_emulation(arg.substr(10))))
-      settings.engines = {emulated};
+      settings.engines = {"object"};
     else if (arg.starts_with("--sample="))
       settings.sample = static_cast<size_t>(std::atoi(arg.c_str() + 9));
     else if (arg.starts_with("-") && !set_option(settings.options, arg))
@@ -177,9 +193,9 @@ int main(int argc, char** argv) {
   const std::vector<Root> roots = read_arguments(argc, argv, settings, unknown);
   if (!unknown.empty()) return std::fprintf(stderr, "verify_cases: unknown option %s\n", unknown.c_str()), 2;
   if (settings.emulation) {
-    if (!Emulator::is_installed(*settings.emulation))
-      return std::printf("skipped: no cross compiler or no emulator\n"), 77;
-    settings.emulator.emplace(*settings.emulation, DLCC_SOURCE_DIR);
+    if (!settings.emulation->is_installed()) return std::printf("skipped: no cross compiler or no emulator\n"), 77;
+    settings.runner = std::make_unique<ForeignRunner>(
+        RunnerCommands{settings.emulation->emulator, settings.emulation->compiler});
     settings.options.target = settings.emulation->target;
   }
   int passed = 0, failed = 0, excepted = 0, absent = 0;

@@ -7,7 +7,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "temporary_folder.h"
+#include "support/temporary_folder.h"
 
 namespace fs = std::filesystem;
 

@@ -4,7 +4,7 @@
 
 #include "frontends/onnx/tensor_proto.h"
 #include "support.h"
-#include "temporary_folder.h"
+#include "support/temporary_folder.h"
 
 using namespace dlcc;
 using namespace dlcc::frontends::onnx;

@@ -5,7 +5,7 @@
 
 #include "pipeline/tensor_files.h"
 #include "support/files.h"
-#include "temporary_folder.h"
+#include "support/temporary_folder.h"
 
 using namespace dlcc;
 using namespace dlcc::frontends;

@@ -6,7 +6,7 @@
 #include "support/files.h"
 #include "support/npy.h"
 #include "support/npz.h"
-#include "temporary_folder.h"
+#include "support/temporary_folder.h"
 
 using namespace dlcc;
 

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "support/files.h"
-#include "temporary_folder.h"
+#include "support/temporary_folder.h"
 
 namespace {
 

@@ -1,6 +1,6 @@
-#include "driver/shell_quoting.h"
+#include "support/shell_quoting.h"
 
-namespace dlcc::driver {
+namespace dlcc {
 
 std::string shell_quoted(const std::string& text, const std::string& escaped) {
   std::string result = "'";
@@ -11,4 +11,4 @@ std::string shell_quoted(const std::string& text, const std::string& escaped) {
   return result + "'";
 }
 
-}  // namespace dlcc::driver
+}  // namespace dlcc

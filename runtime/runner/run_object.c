@@ -1,11 +1,15 @@
-/* run_object INPUTS RESULTS: runs the model m_model once. The file INPUTS has the bytes of each input and, if the model
- * has symbolic sizes, the sizes that its caller gives, each after its number of bytes. The file RESULTS gets the status
- * and, if that is 0, the axes of all outputs if the model has symbolic sizes, then the bytes of each output after their
- * number. Numbers are int64. Every block of memory ends at an inaccessible page; inputs cannot be written. */
+/* run_object INPUTS RESULTS [CALLS]: runs the model m_model once, and then CALLS times more for their times. The file
+ * INPUTS has the bytes of each input, the sizes that its caller gives if the model has symbolic sizes, and the contents
+ * of the weights file if it has one, each after its number of bytes. The file RESULTS gets the status and, if that is
+ * 0, the axes of all outputs if the model has symbolic sizes, the bytes of each output after their number, and the
+ * seconds of each further call as a double. Numbers are int64. Every block of memory ends at an inaccessible page; the
+ * inputs and the weights cannot be written. Exit statuses other than 0: 2 for wrong arguments, 3 without memory, 4 and 5
+ * if a file cannot be read or written. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "dlcc/types.h"
@@ -34,13 +38,18 @@ static void protect(unsigned char *block, uint64_t bytes) {
   if (bytes != 0 && mprotect(block - offset, offset + bytes, PROT_READ) != 0) exit(3);
 }
 
-/* A number of bytes, and as many bytes. They end at an inaccessible page if they are aligned as elements there. */
-static const void *read_block(FILE *file) {
-  const uint64_t bytes = (uint64_t)read_number(file), alignment = bytes % 8 ? bytes % 4 ? bytes % 2 ? 1 : 2 : 4 : 8;
+/* The next `bytes` bytes of the file, at a multiple of `alignment`. */
+static const void *read_aligned_block(FILE *file, uint64_t bytes, uint64_t alignment) {
   unsigned char *block = allocate(bytes, alignment);
   if (fread(block, 1, bytes, file) != bytes) exit(4);
   protect(block, bytes);
   return block;
+}
+
+/* A number of bytes, and as many bytes. They end at an inaccessible page if they are aligned as elements there. */
+static const void *read_block(FILE *file) {
+  const uint64_t bytes = (uint64_t)read_number(file);
+  return read_aligned_block(file, bytes, bytes % 8 ? bytes % 4 ? bytes % 2 ? 1 : 2 : 4 : 8);
 }
 
 /* Of an element of an ONNX type. */
@@ -83,6 +92,12 @@ static void copy_shapes(const dlcc_model *m, int64_t *axes) {
     memcpy(axes, m->outputs[k].shape, (size_t)m->outputs[k].rank * sizeof *axes);
 }
 
+static double seconds_now(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
 int main(int argc, char **argv) {
   const dlcc_model *m = &m_model;
   static int64_t axes[most_axes];
@@ -90,10 +105,16 @@ int main(int argc, char **argv) {
   void *outputs[most_tensors];
   const int64_t *next = axes;
   uint64_t arena_bytes = m->arena_bytes;
-  FILE *in = argc == 3 ? fopen(argv[1], "rb") : NULL, *out = argc == 3 ? fopen(argv[2], "wb") : NULL;
+  const int is_called = argc == 3 || argc == 4, calls = argc == 4 ? atoi(argv[3]) : 0;
+  FILE *in = is_called ? fopen(argv[1], "rb") : NULL, *out = is_called ? fopen(argv[2], "wb") : NULL;
   if (!in || !out || m->input_count >= most_tensors || m->output_count >= most_tensors) return 2;
   if (count_axes(m) > most_axes) return 2;
   for (int32_t k = 0; k < m->input_count + (m->plan ? 1 : 0); ++k) inputs[k] = read_block(in);
+  dlcc_context context = {0};
+  if (m->weights_file_bytes) {
+    context.weights_bytes = (size_t)read_number(in);
+    context.weights = read_aligned_block(in, context.weights_bytes, m->weights_file_alignment);
+  }
   copy_shapes(m, axes);
   if (m->plan) {
     const dlcc_status status = m->plan(inputs, axes, &arena_bytes);
@@ -104,13 +125,20 @@ int main(int argc, char **argv) {
     outputs[k] = allocate(bytes, element ? element : 1);
   }
   outputs[m->output_count] = axes;
-  finish(out, m->run(inputs, outputs, allocate(arena_bytes, m->arena_alignment), arena_bytes, NULL));
+  void *arena = allocate(arena_bytes, m->arena_alignment);
+  finish(out, m->run(inputs, outputs, arena, arena_bytes, &context));
   if (m->plan) write_all(out, axes, (uint64_t)count_axes(m) * sizeof *axes);
   next = axes;
   for (int32_t k = 0; k < m->output_count; next += m->outputs[k++].rank) {
     const uint64_t bytes = bytes_of(&m->outputs[k], next);
     write_all(out, &bytes, sizeof bytes);
     write_all(out, outputs[k], bytes);
+  }
+  for (int k = 0; k < calls; ++k) {
+    const double begin = seconds_now();
+    m->run(inputs, outputs, arena, arena_bytes, &context);
+    const double seconds = seconds_now() - begin;
+    write_all(out, &seconds, sizeof seconds);
   }
   return fclose(out) == 0 ? 0 : 5;
 }

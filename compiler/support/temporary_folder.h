@@ -1,4 +1,4 @@
-// A new folder for the files of a test, which is removed at its end.
+// A new folder for files that are needed for a while. It is removed at the end.
 #pragma once
 
 #include <stdlib.h>
@@ -11,8 +11,9 @@ namespace dlcc {
 
 class TemporaryFolder {
  public:
+  // Throws std::runtime_error if there is none.
   TemporaryFolder() {
-    std::string name = std::filesystem::temp_directory_path() / ("dlcc-test-" + std::string(6, 'X'));
+    std::string name = std::filesystem::temp_directory_path() / ("dlcc-" + std::string(6, 'X'));
     if (!::mkdtemp(name.data())) throw std::runtime_error("no temporary folder");  // it replaces the last six letters
     path_ = name;
   }
