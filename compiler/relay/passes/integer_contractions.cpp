@@ -15,6 +15,8 @@
 //
 // byte_contractions.h describes the operations on bytes. Without vectors, all readers of signed data read it with an
 // offset, and the sum with the zero point of a result is saturated in integers.
+#include <functional>
+
 #include "relay/attr_structs.h"
 #include "relay/passes/block_rewriter.h"
 #include "relay/passes/byte_contractions.h"
@@ -151,8 +153,10 @@ class Rewriter {
     if (!x) return std::nullopt;
     const Constant scales = product_of_scales(*x, *w, static_cast<int64_t>(c->weights.size()) - 2);
     if (!c->is_depthwise()) return scaled(r, integer_sums(r, *c, x->bytes(), w->integers), scales);
-    Atom sums = products(r, *c, x->bytes(), scaled_weights(w->integers.bytes, scales));
-    if (x->zero == 0) return noted(sums);
+    const Atom sums = rescalable(r, [c, bytes = x->bytes(), w, scales](BlockRewriter& rewriter, double factor) {
+      return products(rewriter, *c, bytes, scaled_weights(w->integers.bytes, times(scales, factor)));
+    });
+    if (x->zero == 0) return sums;
     const Constant offsets = scaled_offsets(corrections(x->zero, w->integers, 0), scales);
     return noted(r.emit("nn.bias_add", {sums, offsets}, {{"axis", int64_t{1}}}));
   }
@@ -176,11 +180,26 @@ class Rewriter {
 
   // ---- results
 
-  Atom scaled(BlockRewriter& r, const Atom& sums, const Constant& scales) {
-    Atom numbers = r.emit("cast", {sums}, {{"dtype", std::string("float32")}});
-    Atom value = noted(r.emit("multiply", {numbers, scales}));
-    scaled_[std::get<Var>(value)->id] = {numbers, scales};
+  // Emits a value times a factor.
+  using EmitScaled = std::function<Atom(BlockRewriter&, double factor)>;
+
+  Atom rescalable(BlockRewriter& r, EmitScaled emit) {
+    Atom value = noted(emit(r, 1));
+    scaled_[std::get<Var>(value)->id] = std::move(emit);
     return value;
+  }
+
+  static Constant times(const Constant& scales, double factor) {
+    std::vector<float> values;
+    for (int64_t k = 0; k < scales.count(); ++k) values.push_back(static_cast<float>(scales.number_at(k) * factor));
+    return Constant::of<float>(dtype::f32, scales.shape(), values);
+  }
+
+  Atom scaled(BlockRewriter& r, const Atom& sums, const Constant& scales) {
+    const Atom numbers = r.emit("cast", {sums}, {{"dtype", std::string("float32")}});
+    return rescalable(r, [numbers, scales](BlockRewriter& rewriter, double factor) {
+      return rewriter.emit("multiply", {numbers, times(scales, factor)});
+    });
   }
 
   Atom noted(Atom value) {
@@ -188,19 +207,13 @@ class Rewriter {
     return value;
   }
 
-  // value * factor, where a scale and offsets of the value absorb the factor.
+  // value * factor, where scales, weights and offsets of the value absorb the factor.
   Atom rescaled(BlockRewriter& r, const Atom& value, double factor, int depth = 0) const {
     if (factor == 1) return value;
     const Constant number = Constant::of<float>(dtype::f32, {}, {static_cast<float>(factor)});
     const Var* v = std::get_if<Var>(&value);
     if (v && r.used_once(value) && depth < longest_chain) {
-      if (auto it = scaled_.find((*v)->id); it != scaled_.end()) {
-        std::vector<float> scales;
-        for (int64_t k = 0; k < it->second.scales.count(); ++k)
-          scales.push_back(static_cast<float>(it->second.scales.number_at(k) * factor));
-        return r.emit("multiply",
-                      {it->second.numbers, Constant::of<float>(dtype::f32, it->second.scales.shape(), scales)});
-      }
+      if (auto it = scaled_.find((*v)->id); it != scaled_.end()) return it->second(r, factor);
       for (const char* name : {"nn.bias_add", "add"})
         if (const Call* found = r.call_of(value, name); found && is_known(r, found->args[1])) {
           const Call call = *found;  // emitting operations moves the original
@@ -254,14 +267,10 @@ class Rewriter {
     return r.emit("cast", {r.emit("add", {value, constant(zero)})}, {{"dtype", std::string(dlcc::name(type))}});
   }
 
-  struct Scaled {
-    Atom numbers;
-    Constant scales;
-  };
-  bool scalar_;                   // products in general registers (ByteProducts::scalar_pairs)
-  DType data_type_;               // of the products
-  std::map<int, Scaled> scaled_;  // numbers * scales, by variable
-  std::map<int, int> distance_;   // elementwise operations since a rewritten contraction, by variable
+  bool scalar_;                       // products in general registers (ByteProducts::scalar_pairs)
+  DType data_type_;                   // of the products
+  std::map<int, EmitScaled> scaled_;  // by the variable of the value
+  std::map<int, int> distance_;       // elementwise operations since a rewritten contraction, by variable
 };
 
 }  // namespace
