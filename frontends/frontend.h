@@ -40,6 +40,9 @@ bool is_text(std::span<const std::byte> bytes);
 // Whether the syntax and the names of Relay text are right; reports all that are not. Types are not looked at.
 bool check_syntax(std::string_view relay_text, const std::string& file, Diagnostics&);
 
+// Whether the text is an expression of Relay; reports syntax errors.
+bool check_expression_syntax(std::string_view relay_text, const std::string& file, Diagnostics&);
+
 // Reports the problems of Relay text that do not depend on objects which its metadata section lacks.
 void check_without_metadata(std::string_view relay_text, const ImportOptions&, Diagnostics&);
 

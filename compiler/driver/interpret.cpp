@@ -74,22 +74,12 @@ void move_up(Block& block, const std::string& file, int lines) {
   }
 }
 
-// Whether the text is a whole expression.
-bool check_syntax(const std::string& text, const std::string& file, Diagnostics& diagnostics) {
-  Diagnostics problems;  // data types that it names are those of the model, which are not known here
-  frontends::check_syntax(text, file, problems);
-  const size_t errors = diagnostics.error_count();
-  for (const Diagnostic& problem : problems.list())
-    if (problem.id == DiagnosticId::syntax_error) diagnostics.add(problem);
-  return diagnostics.error_count() == errors;
-}
-
 // A module whose @main is an expression of the parameter's type.
 std::optional<Module> read_expression(const std::string& text, const Module& model, const Var& param,
                                       Diagnostics& diagnostics) {
   const std::string file = "--input " + param->name;
   diagnostics.keep_text(file, text);
-  if (!check_syntax(text, file, diagnostics)) return std::nullopt;
+  if (!frontends::check_expression_syntax(text, file, diagnostics)) return std::nullopt;
   Module types;
   types.data_types = model.data_types;
   const std::string before = fmt::format("{}def @main() -> {} {{\n", print(types), str(param->type));

@@ -158,7 +158,11 @@ Lowerer::Operand Lowerer::call_closure(const Binding& b, const relay::Call& x, c
     unsupported(b.location, "recursion that is no loop",
                 "end the function in an 'if', one block of which ends in the only recursive call");
   }
-  state_.sizes = std::move(sizes);
+  std::swap(state_.sizes, sizes);
+  for_each_symbol(f.result_type, [&](const Symbol& size) {  // that the body defines
+    if (const auto defined = sizes.find(size.name); defined != sizes.end() && !closure.sizes.contains(size.name))
+      state_.sizes.insert_or_assign(size.name, defined->second);
+  });
   return result;
 }
 

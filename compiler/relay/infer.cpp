@@ -380,7 +380,12 @@ void Inference::apply_annotation(Binding& binding, Type found, Type annotation, 
 bool Inference::has_annotated_sizes(Binding& binding, const Type& found, const Type& annotation) {
   const Type from = unifier_.shallow(found), to = unifier_.shallow(annotation);
   const FunctionType *function = as<FunctionType>(from), *wanted = as<FunctionType>(to);
-  if ((!function || !wanted) && !has_other_sizes(from, to)) return false;
+  if ((!function || !wanted) && !has_other_sizes(from, to)) {
+    const Type renamed = with_sizes_of(from, to, [&](const std::string& s) { return is_size_of_value(s); });
+    if (renamed == from || !unifier_.unify(renamed, to)) return false;
+    binding.var->type = renamed;
+    return true;
+  }
   if (MakeTuple* tuple = std::get_if<MakeTuple>(&binding.op)) {
     for (size_t k = 0; k < tuple->fields.size(); ++k)
       fix_sizes(tuple->fields[k], as<TupleType>(from)->fields[k], as<TupleType>(to)->fields[k], binding.location);
@@ -398,11 +403,15 @@ bool Inference::has_annotated_sizes(Binding& binding, const Type& found, const T
   }
   const Alias* other = std::get_if<Alias>(&binding.op);
   Atom value = other ? other->value : Atom(module_.fresh(binding.var->name, found));
-  if (!other) out_->push_back({std::get<Var>(value), std::move(binding.op), binding.location});
+  if (!other) {
+    name_function(std::get<Var>(value), binding.var);
+    out_->push_back({std::get<Var>(value), std::move(binding.op), binding.location});
+  }
   binding.op = Alias{value};
   if (!coerce(value, found, to, binding.location)) return false;
-  binding.op = Alias{value};
-  binding.var->type = to;
+  Alias alias{value};
+  binding.var->type = infer(binding, alias);
+  binding.op = std::move(alias);
   globals_.erase(binding.var->id);
   return true;
 }

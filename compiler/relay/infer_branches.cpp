@@ -104,8 +104,8 @@ Inference::Branch Inference::infer_branch(Block& block, const SourceLocation& ou
   return {&block, std::move(type), block.bindings.empty() ? SourceLocation() : block.bindings.back().location};
 }
 
-// The type of a value that comes from one of the branches, whose values get other sizes where they are functions of any
-// size and this type's are not.
+// The type of a value that comes from one of the branches. Where one of them is a function of any size and another one
+// is not, its value becomes a function of the other one's size.
 Type Inference::join(std::vector<Branch>& branches, const SourceLocation& location, const std::string& what) {
   Branch joined = branches[0];
   for (size_t k = 1; k < branches.size(); ++k) joined.type = join(joined, branches[k], location, what);

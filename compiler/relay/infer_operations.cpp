@@ -253,12 +253,24 @@ Type Inference::infer(Binding& binding, DefineSizes& op) {
 
 Type Inference::infer(Binding&, RequireSizes&) { return tuple_type({}); }
 
+// What is known of a variable that is a function holds for another name of it.
+void Inference::name_function(const Var& name, const Var& function) {
+  if (functions_.contains(function->id)) functions_.insert(name->id);
+  const auto sizes = result_symbols_.find(function->id);
+  if (sizes == result_symbols_.end()) return;
+  result_symbols_[name->id] = std::set(sizes->second);
+  shared_.insert({name->id, function->id});  // calls by either name are calls of one function
+}
+
 // A call of %g after `let %g = @f` is a call of @f: each call has its own sizes, and a function value has not.
 Type Inference::infer(Binding& binding, Alias& op) {
   if (const Var* var = std::get_if<Var>(&op.value))
     if (auto global = globals_.find((*var)->id); global != globals_.end()) op.value = global->second;
   if (const GlobalRef* global = std::get_if<GlobalRef>(&op.value)) globals_.emplace(binding.var->id, *global);
-  if (is_function(op.value)) functions_.insert(binding.var->id);
+  if (const Var* var = std::get_if<Var>(&op.value))
+    name_function(binding.var, *var);
+  else if (is_function(op.value))
+    functions_.insert(binding.var->id);
   return type_of(op.value, binding.location);
 }
 

@@ -148,6 +148,7 @@ class Inference {
   Type type_of_value(const Atom&, const Type&) const;
   Type type_of_stored(const Atom&, const Type&);
   void expand(Atom& function, const FunctionType&, const SourceLocation&);
+  void name_function(const Var& name, const Var& function);
   bool is_function(const Atom&) const;  // whether it names a function that is not generic
   // Whether run-time checks of dimensions make a value one of type `expected`, and the operation that does: a
   // match_cast of a tensor, or a tuple of fields that are checked before it.

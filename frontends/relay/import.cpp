@@ -163,6 +163,16 @@ static std::string_view without_byte_order_mark(std::string_view text) {
   return text;
 }
 
+bool check_expression_syntax(std::string_view text, const std::string& file, Diagnostics& diagnostics) {
+  const relay_text::ParseOptions options{.file = file, .outside_constant = {}, .is_expression = true};
+  Diagnostics problems;  // without those of names: an expression may use the data types of a module around it
+  relay_text::parse(text, options, problems);
+  const size_t errors = diagnostics.error_count();
+  for (const Diagnostic& problem : problems.list())
+    if (problem.id == DiagnosticId::syntax_error) diagnostics.add(problem);
+  return diagnostics.error_count() == errors;
+}
+
 bool check_syntax(std::string_view text, const std::string& file, Diagnostics& diagnostics) {
   return relay_text::parse(without_byte_order_mark(text), {.file = file, .outside_constant = {}}, diagnostics)
       .has_value();

@@ -43,7 +43,7 @@ std::optional<Module> Parser::run() {
     return at_end() || peek().word("def") || peek().word("type") || peek().word("extern") || peek().word("tensor") ||
            lexer_.at_prim_function();
   };
-  if (at_definition())
+  if (at_definition() && !options_.is_expression)
     definitions();
   else
     expression_file();

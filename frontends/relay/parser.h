@@ -24,7 +24,8 @@ struct ParseOptions {
   std::string file;
   // The value of meta[relay.Constant][i] for indices beyond the text's metadata section, if given.
   std::optional<Constant> outside_constant;
-  bool is_prelude = false;  // the text is the prelude itself
+  bool is_prelude = false;     // the text is the prelude itself
+  bool is_expression = false;  // the text is one expression, without definitions
   // An object that the metadata section lacks has a value of unknown type. The module is incomplete then.
   bool allows_missing_metadata = false;
 };

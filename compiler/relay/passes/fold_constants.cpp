@@ -24,6 +24,9 @@ class Folder {
  public:
   explicit Folder(Module& module) : module_(module) {}
 
+  // Whether an operation on constants was replaced by its value.
+  bool has_folded() const { return has_folded_; }
+
   void run(Block& block) {
     std::vector<Binding> kept;
     kept.reserve(block.bindings.size());
@@ -46,6 +49,7 @@ class Folder {
         continue;
       }
       if (std::optional<std::vector<Constant>> results = evaluate(b.op)) {
+        has_folded_ = true;
         bool single = as<TensorType>(b.var->type) != nullptr;
         if (single) {
           known_.add(b.var, (*results)[0]);
@@ -180,13 +184,11 @@ class Folder {
   }
 
   Module& module_;
+  bool has_folded_ = false;
   Replacements known_;
   KnownValues values_;
   std::map<int, std::vector<Atom>> tuples_;  // fields of variables that are known tuples
 };
-
-// Whether the types have sizes that operations define.
-bool has_defined_sizes(Module& module) { return unused_symbol_number(module) > 1; }
 
 // Whether all operations fit the types that follow from the constants.
 bool can_infer_types(const Module& module) {
@@ -197,13 +199,14 @@ bool can_infer_types(const Module& module) {
 
 }  // namespace
 
-// Sizes become known where values do. They may be an error of the program, as in an addition of tensors that do not fit
-// together. It is left to the run, which may never reach the operation: then nothing is folded.
+// Sizes become known where values do. Then an operation may be an error, as the addition of tensors that do not fit
+// together, or a type more precise than its place allows, as that of a value in a reference. Nothing is folded in such a
+// module: the error occurs when the operation is executed, if it ever is.
 Module fold_constants(Module module, PassContext&) {
   Module folded = module;
   Folder folder(folded);
   for (auto& [name, f] : folded.functions) folder.run(f.body);
-  return has_defined_sizes(module) && !can_infer_types(folded) ? module : folded;
+  return folder.has_folded() && !can_infer_types(folded) ? module : folded;
 }
 
 }  // namespace dlcc::relay

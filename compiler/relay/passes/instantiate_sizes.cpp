@@ -72,7 +72,10 @@ class SizeInstantiator {
         known_.add(binding.var, alias->value);
         continue;
       }
-      if (const auto* made = std::get_if<MakeFunction>(&binding.op)) define(binding.var, *made->function, visible);
+      if (auto* made = std::get_if<MakeFunction>(&binding.op)) {
+        known_.apply(made->function->body);  // a function that stays is not visited
+        define(binding.var, *made->function, visible);
+      }
       if (auto* call = std::get_if<Call>(&binding.op)) instantiate(*call, binding, out);
       if (auto* made = std::get_if<MakeFunction>(&binding.op)) {
         if (!locals_.contains(binding.var->id)) function(*made->function, visible);

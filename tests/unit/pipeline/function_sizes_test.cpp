@@ -124,6 +124,26 @@ TEST_CASE("a global function defines the sizes of its result anew at each call")
                                   {{dtype::f32, {2}}, {dtype::f32, {5}}, {dtype::boolean, {}}}) == "");
 }
 
+TEST_CASE("a local function that another one calls defines the size of its result anew at each call of that one") {
+  for (const char* functions :
+       {"let %h = fn (%x: Tensor[(n), int32]) { sum(%f(%x)) };",
+        "let %g = if (%c) { %f } else { fn (%x: Tensor[(n), int32]) { %x } };"
+        "let %h = fn (%x: Tensor[(n), int32]) { sum(%g(%x)) };",
+        "let %g = %f; let %h = fn (%x: Tensor[(n), int32]) { sum(%g(%x)) + sum(%f(%x)) };",
+        "let %h = fn (%x: Tensor[(n), int32]) { let %k = fn (%y: Tensor[(n), int32]) { (%f(%y), 1) }; sum(%k(%x).0) };"}) {
+    const std::string text = fmt::format(R"(
+      def @main(%a: Tensor[(n), int32], %c: bool) {{
+        let %f = fn (%x: Tensor[(k), int32]) {{ prefix(%x, argwhere(%x > 0).1) }};
+        {}
+        (%h(%a), %h(%a - 1), %h(%a))
+      }}
+    )", functions);
+    CAPTURE(text);
+    for (unsigned seed = 0; seed < 4; ++seed)
+      CHECK(difference_of_engines(seed, text, {{dtype::i32, {5}}, {dtype::boolean, {}}}) == "");
+  }
+}
+
 TEST_CASE("a global function that calls itself in tail position is a loop") {
   const std::string power = R"(
     def @power(%i: int64, %x: Tensor[(k), float32]) -> Tensor[(k), float32] {

@@ -384,6 +384,30 @@ def @main() {
                "(8, 11)");
 }
 
+TEST_CASE("functions whose results have sizes of their own at each call, under several names") {
+  const std::string found = "fn (%x: Tensor[(k), int32]) { prefix(%x, argwhere(%x).1) }";
+  const std::string begin = "def @main() { let %a = concatenate((full(1, shape=[2]), full(5, shape=[1]))); ";
+  const std::string end = "; (sum(%q(%a)), sum(%q(%a - 1))) }", expected = "(7, 0)";
+  check_result(begin + "let %q: fn (Tensor[(3), int32]) -> Tensor[(?), int32] = " + found + end, expected);
+  check_result(begin + "let %p = " + found + "; let %q = %p" + end, expected);
+  check_result(begin + "let %p = (" + found + ", 1); let %q = %p.0" + end, expected);
+  const std::string tuple = "let %t: (fn (Tensor[(3), int32]) -> Tensor[(?), int32], int32) = %p; let %q = %t.0";
+  check_result(begin + "let %p = (" + found + ", 1); " + tuple + end, expected);
+}
+
+TEST_CASE("a function of any size in a tuple that an if selects is a value of a function in the other one") {
+  const std::string text = R"(
+def @add(%x: Tensor[(n), int32], %y: Tensor[(n), int32]) { %x + %y }
+def @f(%c: bool, %a: Tensor[(3), int32]) {
+  let %p = if (%c) { (@add, 1) } else { (fn (%x: Tensor[(k), int32], %y: Tensor[(j), int32]) { %x }, 2) };
+  sum(%p.0(%a, %a)) + %p.1
+}
+def @main() { (@f(True, full(1, shape=[3])), @f(False, full(1, shape=[3]))) }
+)";
+  check_result(text, "(7, 5)");
+  CHECK(result_of(text, {"instantiate-sizes"}) == "(7, 5)");
+}
+
 TEST_CASE("what is known after folding may be an error of the program, which is one at run time") {
   const std::string two = "prefix(full(1, shape=[2]), argwhere(full(1, shape=[2])).1)";
   auto folded = [&](const std::string& value) {
@@ -393,6 +417,8 @@ TEST_CASE("what is known after folding may be an error of the program, which is 
   CHECK(folded("add(" + two + ", full(1, shape=[3]))") == "status 7");
   CHECK(folded("reshape(" + two + ", newshape=[3, -1])") == "status 7");
   CHECK(folded("sum(add(" + two + ", full(1, shape=[2])))") == "4");
+  CHECK(folded("let %p: Tensor[(rows), int32] = " + two + "; sum(add(%p, full(1, shape=[3])))") == "status 7");
+  CHECK(folded("let %p: Tensor[(rows), int32] = " + two + "; let %r = ref(%p); sum(ref_read(%r))") == "2");
 }
 
 TEST_CASE("functions of any size in a list are refused") {
