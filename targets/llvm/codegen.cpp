@@ -184,7 +184,7 @@ class Generator {
     Compiled compiled = compile(unit, code, depths);
     for (size_t k = 0; k < depths.size(); ++k)
       if (compiled.spills[k].stores > 0)
-        smaller[k] = next_smaller_depth(parts_.program.kernels[unit.first + k].variants[unit.level], machine, depths[k],
+        smaller[k] = next_smaller_depth(parts_.program.kernels[unit.first + k].at_level(unit.level), machine, depths[k],
                                         parts_.program.threads);
     if (smaller != depths) {
       Compiled again = compile(unit, code, smaller);
@@ -212,7 +212,7 @@ class Generator {
     if (options_.text) debug.emplace(module, options_.text_file, options_.optimization > 0);
     if (is_entry) emit_model(module, parts_, *machine->getMCSubtargetInfo(), debug ? &*debug : nullptr);
     for (size_t k = unit.first; k < unit.last; ++k) {
-      const tensor::Kernel& kernel = parts_.program.kernels[k].variants[unit.level];
+      const tensor::Kernel& kernel = parts_.program.kernels[k].at_level(unit.level);
       llvm::Function* function =
           declare_kernel(module, kernel_symbol(parts_, k, level), parts_.program.kernels[k], parts_.program.threads);
       set_cpu(*function, level);
