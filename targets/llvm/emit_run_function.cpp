@@ -126,7 +126,7 @@ class RunFunctionEmitter {
     arguments.push_back(b_.CreateAlloca(llvm::ArrayType::get(b_.getInt64Ty(), kept_.size())));
     for (llvm::Function* part : parts) {
       Value* status = b_.CreateCall(part, arguments);
-      fail_unless(b_.CreateICmpEQ(status, b_.getInt32(0)), status);
+      fail_unless(b_.CreateIsNull(status), status);
     }
     return finish();
   }
