@@ -34,8 +34,8 @@ TEST_CASE("levels share the kernels of functions with few operations") {
   CHECK(variants("5, 7") == 1);
   CHECK(variants("50, 7") == machines.size());
   CHECK(variants("n, 7") == machines.size());
-  Program sorted = lowered("def @main(%x: Tensor[(5), float32]) { sort(%x) }");
-  CHECK(sorted.kernels.at(0).variants.size() == 1);
+  Program sums = lowered("def @main(%x: Tensor[(5), float32]) { cumsum(%x, axis=0) }");  // by statements
+  CHECK(sums.kernels.at(0).variants.size() == 1);
 }
 
 TEST_CASE("results that are inputs, constants, views or repeated values") {
