@@ -8,12 +8,11 @@ using namespace dlcc;
 
 TEST_CASE("scalars of the first steps are known after hundreds of steps") {
   std::string text = R"(def @main(%x: Tensor[(3, 4), float32], %c: bool) {
-    let %found = argwhere(%x > 0f).0;
     let %r = if (%c) { strided_slice(%x, begin=[1], end=[3]) } else { %x };
     let %y0 = %x;
   )";
   for (int k = 0; k < 600; ++k) text += fmt::format("let %y{} = nn.softmax(%y{});\n", k + 1, k);
-  text += "(%y600, exp(cast(%found, dtype=\"float32\")), nn.softmax(%r, axis=0)) }";
+  text += "(%y600, nn.softmax(%r, axis=0)) }";
   for (unsigned seed : {0, 1, 2, 5}) {
     CAPTURE(seed);
     CHECK(difference_of_engines(seed, text, {{dtype::f32, {3, 4}}, {dtype::boolean, {}}}) == "");
