@@ -173,7 +173,7 @@ class Evaluator {
   tensor::Status invoke(Invoke call) {
     for (tensor::Expr& e : call.scalars)
       if (!program_.data_sizes.empty() && e.type() == dtype::i64) e = tensor::Expr(scalar(e).integer_at(0));
-    const tensor::Kernel& kernel = program_.kernels[static_cast<size_t>(call.kernel)].variants[level_];
+    const tensor::Kernel& kernel = program_.kernels[static_cast<size_t>(call.kernel)].at_level(level_);
     std::vector<Constant> args;
     // A parameter may have another shape than its operand (merged axes), but has the same bytes.
     for (size_t k = 0; k < kernel.params.size(); ++k)

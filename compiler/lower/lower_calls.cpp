@@ -6,6 +6,7 @@
 #include "lower/memory_sizes.h"
 #include "relay/type_arguments.h"
 #include "tensor/analysis.h"
+#include "tensor/operation_count.h"
 #include "tensor/passes/bind_shared.h"
 #include "tensor/passes/bind_sizes.h"
 #include "tensor/passes/compose.h"
@@ -406,11 +407,22 @@ static std::string text_without_names(const tensor::TensorFunction& f, const std
   return tensor::print(renamed);
 }
 
+// All levels run the first level's code of a function with few operations: half of them take as long as a call of the
+// kernel, ten nanoseconds, and faster code saves half at most. Levels with and without fused multiply-adds differ in
+// the bits of results, and tuning is for the kernels of the last level.
+std::vector<tensor::Machine> Lowerer::machines_for(const tensor::TensorFunction& f) const {
+  constexpr double few = 1024;
+  const bool are_alike =
+      std::ranges::all_of(machines_, [&](const tensor::Machine& m) { return m.has_fma == machines_[0].has_fma; });
+  const bool is_short = !configure_ && are_alike && tensor::count_operations(f).value_or(few + 1) <= few;
+  return is_short ? std::vector{machines_[0]} : machines_;
+}
+
 const Lowerer::Scheduled& Lowerer::scheduled(const TensorCall& call) {
   const tensor::TensorFunction& f = call.function;
   std::vector<bool> constant;
   for (const Constant* c : call.constants) constant.push_back(c != nullptr);
-  tensor::ScheduleRequest request{f, std::move(constant), call.layouts, machines_, options_, {}};
+  tensor::ScheduleRequest request{f, std::move(constant), call.layouts, machines_for(f), options_, {}};
   std::string storage;
   for (bool is_constant : request.constant) storage += is_constant ? " constant" : " variable";
   request.layouts.resize(f.params.size() + f.results.size());

@@ -203,6 +203,8 @@ class Lowerer {
   bool depends_on_data(const Dim&) const;
   void note_concatenation(const TensorCall&, const Invoke&);
   const Scheduled& scheduled(const TensorCall&);
+  // The machines for which a function has kernels.
+  std::vector<tensor::Machine> machines_for(const tensor::TensorFunction&) const;
   static std::map<std::string, Dim> sizes_of_kernel(const Scheduled&, const TensorCall&);
   // Whether a loop repeats the call, with constants too large to stay in the second-level cache between the calls.
   bool repeats_large_constants(const TensorCall&) const;

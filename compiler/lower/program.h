@@ -154,10 +154,12 @@ struct Loop {
   Region body;
 };
 
-// A kernel in the code of every CPU level. The variants have equal parameters. Calls with equal kernels share one.
+// A kernel in the code of every CPU level, or in one for all of them. The variants have equal parameters. Calls with
+// equal kernels share one.
 struct KernelVariants {
   std::string name;
-  std::vector<tensor::Kernel> variants;  // one per CPU level of the target, in its order
+  std::vector<tensor::Kernel> variants;  // one per CPU level of the target, in its order, or the first level's alone
+  const tensor::Kernel& at_level(size_t level) const { return variants.size() == 1 ? variants[0] : variants[level]; }
 };
 
 // A data-dependent size: at least 0 and at most `most`, which depends only on sizes that are known before the run.

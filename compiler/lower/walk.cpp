@@ -108,6 +108,17 @@ void for_each_scalar_expr(const Step& step, const std::function<void(const tenso
              step);
 }
 
+void for_each_definition(const Step& step, const std::function<void(const tensor::Var&)>& visit) {
+  if (const auto* compute = std::get_if<Compute>(&step)) visit(compute->result);
+  if (const auto* read = std::get_if<Read>(&step)) visit(read->result);
+  if (const auto* branch = std::get_if<std::shared_ptr<Branch>>(&step))
+    for (const Branch::Merge& m : (*branch)->merges) visit(m.result);
+  if (const auto* loop = std::get_if<std::shared_ptr<Loop>>(&step)) {
+    for (const Loop::Carried& c : (*loop)->carried) visit(c.var);
+    for (const Step& s : (*loop)->test.steps) for_each_definition(s, visit);
+  }
+}
+
 tensor::Expr definition_in(const Region& region, const tensor::Expr& e) {
   const auto* ref = tensor::as<tensor::VarRef>(e);
   for (const Step& step : region.steps)

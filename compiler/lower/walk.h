@@ -23,6 +23,9 @@ void for_each_value(const Step&, const std::function<void(ValueId)>& visit);  //
 // The expressions over scalars in a step, without those in the regions of a branch or loop.
 void for_each_scalar_expr(const Step&, const std::function<void(const tensor::Expr&)>& visit);
 
+// The scalars that a step defines for the steps after it.
+void for_each_definition(const Step&, const std::function<void(const tensor::Var&)>& visit);
+
 // The definition of a scalar, if the expression is a scalar that a step of the region computes; else the expression
 // itself.
 tensor::Expr definition_in(const Region&, const tensor::Expr&);

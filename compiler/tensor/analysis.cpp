@@ -467,13 +467,15 @@ Dim multiply_accumulates(const TensorFunction& f) {
   return total;
 }
 
+bool is_expensive_node(const Expr& e) {
+  if (const Unary* u = as<Unary>(e)) return is_float(e.type()) && u->op >= UnaryOp::sqrt && u->op <= UnaryOp::atanh;
+  const Binary* b = as<Binary>(e);
+  return b && (b->op == BinaryOp::pow || ((b->op == BinaryOp::div || b->op == BinaryOp::rem) && is_float(e.type())));
+}
+
 bool is_expensive(const Expr& e) {
   bool found = false;
-  for_each_expr(e, [&](const Expr& x) {
-    if (const Unary* u = as<Unary>(x)) found |= is_float(x.type()) && u->op >= UnaryOp::sqrt && u->op <= UnaryOp::atanh;
-    if (const Binary* b = as<Binary>(x))
-      found |= b->op == BinaryOp::pow || ((b->op == BinaryOp::div || b->op == BinaryOp::rem) && is_float(x.type()));
-  });
+  for_each_expr(e, [&](const Expr& x) { found |= is_expensive_node(x); });
   return found;
 }
 

@@ -124,6 +124,7 @@ Dim multiply_accumulates(const TensorFunction&);
 
 // Whether the expression contains a function that takes many instructions: a transcendental one, a float division.
 bool is_expensive(const Expr&);
+bool is_expensive_node(const Expr&);  // the same for the expression without its operands
 
 // Whether the index is provably in [0, extent).
 bool provably_in_range(const Expr& index, const Dim& extent, const Ranges&);

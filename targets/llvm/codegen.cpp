@@ -86,7 +86,7 @@ class Generator {
     DLCC_CHECK(!target.levels.empty(), "target {} without a CPU level", target.name);
     parts_.constant_offsets = interface.weights_file ? constant_offsets_in_file() : constant_offsets_in_section();
     for (size_t l = 0; l < target.levels.size(); ++l) add_units(l);
-    units_.push_back({0, 0, 0});
+    units_.push_back({0, {}});
   }
 
   // The text or object of every unit, in their fixed order.
@@ -131,23 +131,22 @@ class Generator {
  private:
   struct Unit {
     size_t level;
-    size_t first, last;  // the kernels [first, last); none: the entry and run functions
+    std::vector<size_t> kernels;  // in ascending order; none: the entry and run functions
   };
 
-  // Adds units of consecutive kernels, leaving out kernels that run the code of another level. Setting up the LLVM
-  // context and the passes of a unit takes as long as compiling a small kernel, so a unit has several; but there are
-  // enough units for many threads.
+  // Adds units of neighbouring kernels, without those that run the code of another level. Setting up the LLVM context
+  // and the passes of a unit takes as long as compiling a small kernel, so a unit has several; but there are enough
+  // units for many threads.
   void add_units(size_t level) {
     constexpr size_t wanted_units = 32, least = 4, most = 16;  // of a level; kernels of a unit
     const size_t all = parts_.program.kernels.size();
     const size_t kernels_per_unit = std::clamp<size_t>(all / wanted_units, least, most);
-    auto has_code = [&](size_t k) { return level_of_kernel(parts_.program, parts_.target, k, level) == level; };
-    for (size_t first = 0, last; first < all; first = last) {
-      last = first + 1;
-      if (!has_code(first)) continue;
-      while (last < all && last < first + kernels_per_unit && has_code(last)) ++last;
-      units_.push_back({level, first, last});
+    Unit unit{level, {}};
+    for (size_t k = 0; k < all; ++k) {
+      if (level_of_kernel(parts_.program, parts_.target, k, level) == level) unit.kernels.push_back(k);
+      if (unit.kernels.size() == kernels_per_unit) units_.push_back(std::exchange(unit, {level, {}}));
     }
+    if (!unit.kernels.empty()) units_.push_back(std::move(unit));
   }
 
   // The next two functions return the constants' offsets in bytes.
@@ -179,13 +178,13 @@ class Generator {
   // loops in each function.
   std::string compile(const Unit& unit, Output output) const {
     const tensor::Machine& machine = parts_.target.levels[unit.level].machine;
-    std::vector<int> depths(unit.last - unit.first, loop_depth_that_fits(machine)), smaller = depths, best = depths;
+    std::vector<int> depths(unit.kernels.size(), loop_depth_that_fits(machine)), smaller = depths, best = depths;
     Output code = output == Output::assembly ? output : Output::object;
     Compiled compiled = compile(unit, code, depths);
     for (size_t k = 0; k < depths.size(); ++k)
       if (compiled.spills[k].stores > 0)
-        smaller[k] = next_smaller_depth(parts_.program.kernels[unit.first + k].variants[unit.level], machine, depths[k],
-                                        parts_.program.threads);
+        smaller[k] = next_smaller_depth(parts_.program.kernels[unit.kernels[k]].at_level(unit.level), machine,
+                                        depths[k], parts_.program.threads);
     if (smaller != depths) {
       Compiled again = compile(unit, code, smaller);
       for (size_t k = 0; k < depths.size(); ++k)
@@ -198,7 +197,7 @@ class Generator {
 
   // depths[k]: the maximum depth of nested loops in a function of kernel k.
   Compiled compile(const Unit& unit, Output output, const std::vector<int>& depths) const {
-    bool is_entry = unit.first == unit.last;
+    bool is_entry = unit.kernels.empty();
     const CodeLevel& level = is_entry ? parts_.target.baseline : parts_.target.levels[unit.level];
     std::unique_ptr<llvm::TargetMachine> machine = make_target_machine(parts_.target, level, options_.optimization);
     std::map<std::string, Spills> of_function;
@@ -211,21 +210,21 @@ class Generator {
     std::optional<DebugInfo> debug;
     if (options_.text) debug.emplace(module, options_.text_file, options_.optimization > 0);
     if (is_entry) emit_model(module, parts_, *machine->getMCSubtargetInfo(), debug ? &*debug : nullptr);
-    for (size_t k = unit.first; k < unit.last; ++k) {
-      const tensor::Kernel& kernel = parts_.program.kernels[k].variants[unit.level];
+    for (size_t index = 0; const size_t k : unit.kernels) {
+      const tensor::Kernel& kernel = parts_.program.kernels[k].at_level(unit.level);
       llvm::Function* function =
           declare_kernel(module, kernel_symbol(parts_, k, level), parts_.program.kernels[k], parts_.program.threads);
       set_cpu(*function, level);
       std::optional<KernelDebug> kernel_debug;
       if (debug) kernel_debug.emplace(*debug, options_.text->kernels[k][unit.level]);
-      emit_kernel(function, kernel, may_alias_[k], level, *machine->getMCSubtargetInfo(), depths[k - unit.first],
+      emit_kernel(function, kernel, may_alias_[k], level, *machine->getMCSubtargetInfo(), depths[index++],
                   parts_.program.threads, kernel_debug ? &*kernel_debug : nullptr);
     }
     if (debug) debug->finish();
     verify(module);
     if (output != Output::llvm_ir && options_.optimization > 0) optimize(module, *machine);
     Compiled result{write(module, *machine, output, of_function, is_entry), {}};
-    for (size_t k = unit.first; k < unit.last; ++k) {
+    for (const size_t k : unit.kernels) {
       Spills& spills = result.spills.emplace_back();
       for (const auto& [function, of_loops] : of_function)  // the kernel's function and those outlined from it
         if (function.starts_with(kernel_symbol(parts_, k, level)))

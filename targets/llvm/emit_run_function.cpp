@@ -1,6 +1,7 @@
 #include "targets/llvm/emit_run_function.h"
 
 #include <algorithm>
+#include <span>
 
 #include "lower/size_conditions.h"
 #include "lower/steps.h"
@@ -19,44 +20,84 @@ namespace {
 class RunFunctionEmitter {
  public:
   // `function`: of the program, or -1 for the program itself.
-  RunFunctionEmitter(llvm::Module& module, const ModelParts& parts, int function, const std::string& symbol,
+  RunFunctionEmitter(llvm::Module& module, const ModelParts& parts, int function, std::string symbol,
                      const llvm::MCSubtargetInfo& cpu, DebugInfo* debug)
       : module_(module),
         parts_(parts),
         index_(function),
+        symbol_(std::move(symbol)),
         source_(function < 0 ? parts.program : parts.program.functions[static_cast<size_t>(function)]),
         plan_(function < 0 ? parts.plan : parts.plan.functions[static_cast<size_t>(function)]),
         cpu_(cpu),
+        debug_(debug),
         sizes_(parts),
         b_(module.getContext()),
-        step_(lower::first_step(parts.program, function)) {
+        step_(lower::first_step(parts.program, function)) {}
+
+  llvm::Function* emit() {
+    const std::span<const lower::Step> steps = source_.body.steps;
+    if (steps.size() > steps_of_part) return emit_in_parts(steps);
+    begin(symbol_, Kind::whole, first_line());
+    find_environment();
+    emit_steps(steps);
+    return finish();
+  }
+
+ private:
+  bool is_dynamic() const { return parts_.interface.is_dynamic(); }
+  bool is_called() const { return index_ >= 0; }
+  // Lines of the text that debug information refers to.
+  int first_line() const {
+    if (!parts_.text) return 0;
+    return is_called() ? parts_.text->functions[static_cast<size_t>(index_)] : parts_.text->run_line;
+  }
+  int line_of(const lower::Step& step) const { return parts_.text ? parts_.text->steps.at(&step) : 0; }
+
+  // ---- functions
+
+  // LLVM's time for a function grows faster than the number of its calls, so that a long function is several.
+  static constexpr size_t steps_of_part = 256;
+  enum class Kind : uint8_t { whole, part };
+
+  // Begins a function; a part has the address of the scalars of the parts before it as a further, last parameter.
+  void begin(const std::string& symbol, Kind kind, int line) {
     const size_t tensors = is_called() ? source_.inputs.size() + source_.outputs.size() : 2;
     std::vector<llvm::Type*> params(tensors + (is_dynamic() ? 3 : 2), b_.getPtrTy());
-    if (parts_.target.levels.size() > 1) params.push_back(b_.getInt32Ty());
+    const bool has_level = parts_.target.levels.size() > 1;
+    if (has_level) params.push_back(b_.getInt32Ty());
+    if (kind == Kind::part) params.push_back(b_.getPtrTy());
     auto* type = llvm::FunctionType::get(b_.getInt32Ty(), params, false);
     function_ = llvm::Function::Create(type, llvm::GlobalValue::InternalLinkage, symbol, module_);
-    arena_ = function_->getArg(static_cast<unsigned>(tensors));
-    context_ = function_->getArg(static_cast<unsigned>(tensors) + 1);
-    if (is_dynamic()) sizes_array_ = function_->getArg(static_cast<unsigned>(tensors) + 2);
-    if (parts_.target.levels.size() > 1) level_ = function_->getArg(static_cast<unsigned>(params.size()) - 1);
+    auto argument = [&, next = tensors]() mutable { return function_->getArg(static_cast<unsigned>(next++)); };
+    arena_ = argument();
+    context_ = argument();
+    if (is_dynamic()) sizes_array_ = argument();
+    if (has_level) level_ = argument();
+    kept_array_ = kind == Kind::part ? argument() : nullptr;
     function_->setDoesNotThrow();
     function_->addFnAttr(llvm::Attribute::NoInline);
     align_stack(*function_);
-    if (debug) debug->describe(function_, symbol, first_line());
-  }
-
-  llvm::Function* emit() {
+    if (debug_) debug_->describe(function_, symbol, line);
     b_.SetInsertPoint(block("entry"));
-    if (parts_.text) set_debug_line(first_line());
+    if (parts_.text) set_debug_line(line);
     failed_ = block("failed");
     status_ = llvm::PHINode::Create(b_.getInt32Ty(), 0, "status", failed_);
+  }
+
+  // Loads what steps need: members of the context, sizes, and scalars of the parts before.
+  void find_environment() {
     if (parts_.interface.weights_file)  // the entry function has checked the context
       weights_ = load_member(b_, b_.getPtrTy(), context_, ContextMember::weights);
     profiler_ = find_in_context(ContextMember::profiler, "profiler");
     executor_ = find_executor();
+    scalars_.clear();
     for (size_t k = 0; const Symbol& s : lower::entry_symbols(parts_.program))
       scalars_[lower::scalar_of(s)] = load_size(sizes_.symbol(k++));
-    emit_region(source_.body);
+    for (size_t k = 0; k < kept_.size(); ++k)
+      scalars_[kept_[k]] = b_.CreateLoad(type_of_scalar(module_.getContext(), kept_[k]->type), place_of_kept(k));
+  }
+
+  llvm::Function* finish() {
     if (parts_.text) set_debug_line(first_line());
     b_.CreateRet(b_.getInt32(0));
     if (status_->getNumIncomingValues() == 0) {
@@ -69,12 +110,38 @@ class RunFunctionEmitter {
     return function_;
   }
 
- private:
-  bool is_dynamic() const { return parts_.interface.is_dynamic(); }
-  bool is_called() const { return index_ >= 0; }
-  int first_line() const {
-    return is_called() ? parts_.text->functions[static_cast<size_t>(index_)] : parts_.text->run_line;
+  // Emits a function for every 256 steps, then the one that calls them in turn.
+  llvm::Function* emit_in_parts(std::span<const lower::Step> steps) {
+    std::vector<llvm::Function*> parts;
+    for (; !steps.empty(); steps = steps.subspan(std::min(steps.size(), steps_of_part))) {
+      const auto part = steps.first(std::min(steps.size(), steps_of_part));
+      begin(fmt::format("{}_part{}", symbol_, parts.size()), Kind::part, line_of(part.front()));
+      find_environment();
+      emit_steps(part);
+      parts.push_back(finish());
+    }
+    begin(symbol_, Kind::whole, first_line());
+    std::vector<Value*> arguments;
+    for (llvm::Argument& a : function_->args()) arguments.push_back(&a);
+    arguments.push_back(b_.CreateAlloca(llvm::ArrayType::get(b_.getInt64Ty(), kept_.size())));
+    for (llvm::Function* part : parts) {
+      Value* status = b_.CreateCall(part, arguments);
+      fail_unless(b_.CreateIsNull(status), status);
+    }
+    return finish();
   }
+
+  // In a part, stores the scalars that a step has defined, for the parts after it.
+  void keep_scalars(const lower::Step& step) {
+    if (!kept_array_) return;
+    lower::for_each_definition(step, [&](const tensor::Var& v) {
+      kept_.push_back(v);
+      b_.CreateStore(scalars_.at(v), place_of_kept(kept_.size() - 1));
+    });
+  }
+
+  Value* place_of_kept(size_t k) { return b_.CreateConstInBoundsGEP1_64(b_.getInt64Ty(), kept_array_, k); }
+
   Value* load_size(size_t position) { return sizes_.load(b_, sizes_array_, position); }
 
   llvm::BasicBlock* block(const char* name) { return llvm::BasicBlock::Create(module_.getContext(), name, function_); }
@@ -119,41 +186,51 @@ class RunFunctionEmitter {
 
   void set_debug_line(int line) { b_.SetCurrentDebugLocation(location(function_, line)); }
 
-  void emit_region(const lower::Region& region) {
-    constexpr auto out_of_range = static_cast<uint32_t>(tensor::Status::dimension_out_of_range);
-    for (const lower::Step& step : region.steps) {
-      if (parts_.text) set_debug_line(parts_.text->steps.at(&step));
-      std::visit(overloaded{
-                     [&](const lower::Invoke& x) { emit_invoke(x); },
-                     [&](const lower::Copy& x) {
-                       const Dim& bytes = source_.values[static_cast<size_t>(x.from)].bytes;
-                       if (bytes != Dim(0))
-                         b_.CreateMemCpy(address(x.to), llvm::Align(1), address(x.from), llvm::Align(1),
-                                         scalar(tensor::Expr(bytes)));
-                     },
-                     [&](const lower::Compute& x) {
-                       scalars_[x.result] = scalar(x.value);
-                       keep_data_size(x.result);
-                     },
-                     [&](const lower::Read& x) {
-                       const DType type = source_.values[static_cast<size_t>(x.from)].type;
-                       scalars_[x.result] = load_element(b_, address(x.from), type, x.element);
-                       keep_data_size(x.result);
-                     },
-                     [&](const lower::Write& x) { store_element(x.to, x.element, scalar(x.value)); },
-                     [&](const lower::Require& x) {
-                       fail_unless(scalar(x.condition), b_.getInt32(static_cast<uint32_t>(x.status)));
-                     },
-                     [&](const lower::CheckSize& x) {
-                       for (const tensor::Expr& condition : lower::conditions_of_size(x.size))
-                         fail_unless(scalar(condition), b_.getInt32(out_of_range));
-                     },
-                     [&](const lower::Call& x) { emit_call(x); },
-                     [&](const std::shared_ptr<lower::Branch>& x) { emit_branch(*x); },
-                     [&](const std::shared_ptr<lower::Loop>& x) { emit_loop(*x); },
-                 },
-                 step);
+  // Emits the steps of the function's body.
+  void emit_steps(std::span<const lower::Step> steps) {
+    for (const lower::Step& step : steps) {
+      emit_step(step);
+      keep_scalars(step);
     }
+  }
+
+  void emit_region(const lower::Region& region) {
+    for (const lower::Step& step : region.steps) emit_step(step);
+  }
+
+  void emit_step(const lower::Step& step) {
+    constexpr auto out_of_range = static_cast<uint32_t>(tensor::Status::dimension_out_of_range);
+    if (parts_.text) set_debug_line(parts_.text->steps.at(&step));
+    std::visit(overloaded{
+                   [&](const lower::Invoke& x) { emit_invoke(x); },
+                   [&](const lower::Copy& x) {
+                     const Dim& bytes = source_.values[static_cast<size_t>(x.from)].bytes;
+                     if (bytes != Dim(0))
+                       b_.CreateMemCpy(address(x.to), llvm::Align(1), address(x.from), llvm::Align(1),
+                                       scalar(tensor::Expr(bytes)));
+                   },
+                   [&](const lower::Compute& x) {
+                     scalars_[x.result] = scalar(x.value);
+                     keep_data_size(x.result);
+                   },
+                   [&](const lower::Read& x) {
+                     const DType type = source_.values[static_cast<size_t>(x.from)].type;
+                     scalars_[x.result] = load_element(b_, address(x.from), type, x.element);
+                     keep_data_size(x.result);
+                   },
+                   [&](const lower::Write& x) { store_element(x.to, x.element, scalar(x.value)); },
+                   [&](const lower::Require& x) {
+                     fail_unless(scalar(x.condition), b_.getInt32(static_cast<uint32_t>(x.status)));
+                   },
+                   [&](const lower::CheckSize& x) {
+                     for (const tensor::Expr& condition : lower::conditions_of_size(x.size))
+                       fail_unless(scalar(condition), b_.getInt32(out_of_range));
+                   },
+                   [&](const lower::Call& x) { emit_call(x); },
+                   [&](const std::shared_ptr<lower::Branch>& x) { emit_branch(*x); },
+                   [&](const std::shared_ptr<lower::Loop>& x) { emit_loop(*x); },
+               },
+               step);
   }
 
   // Stores a data-dependent size in the sizes array: the shapes of outputs may need it after the run.
@@ -377,20 +454,24 @@ class RunFunctionEmitter {
   llvm::Module& module_;
   const ModelParts& parts_;
   const int index_;  // of the function; -1: the program
+  const std::string symbol_;
   const lower::Function& source_;
   const lower::FunctionPlan& plan_;
   const llvm::MCSubtargetInfo& cpu_;
+  DebugInfo* const debug_;
   SizesArray sizes_;
   llvm::IRBuilder<> b_;
   ScalarValues scalars_;
-  llvm::Function* function_;
+  llvm::Function* function_ = nullptr;  // that is being emitted
   Value *arena_ = nullptr, *context_ = nullptr;
   Value* sizes_array_ = nullptr;  // of a model with symbolic sizes
   Value* level_ = nullptr;        // the index of the CPU's level, an int32; null for a target with one level
   llvm::BasicBlock* failed_ = nullptr;
   llvm::PHINode* status_ = nullptr;
   Value *profiler_ = nullptr, *executor_ = nullptr;
-  Value* weights_ = nullptr;  // the contents of the weights file; null when the object has the weights
+  Value* weights_ = nullptr;       // the contents of the weights file; null when the object has the weights
+  std::vector<tensor::Var> kept_;  // scalars of the parts so far, with an element of 8 bytes each in the array
+  Value* kept_array_ = nullptr;    // null in a function that is no part
   int step_;
   size_t next_call_ = 0;  // of a function, in the order of lower/walk.h
 };

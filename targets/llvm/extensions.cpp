@@ -17,15 +17,21 @@ bool calls_intrinsics(const tensor::Kernel& kernel) {
 }  // namespace
 
 size_t level_of_kernel(const lower::Program& program, const Target& target, size_t kernel, size_t level) {
+  const lower::KernelVariants& k = program.kernels[kernel];
+  if (k.variants.size() == 1) return 0;
   const bool extends = level > 0 && target.levels[level].is_extension;
-  return extends && !calls_intrinsics(program.kernels[kernel].variants[level]) ? level - 1 : level;
+  return extends && !calls_intrinsics(k.variants[level]) ? level - 1 : level;
 }
 
 void remove_unused_extension(lower::Program& program, Target& target) {
   if (target.levels.size() < 2 || !target.levels.back().is_extension) return;
-  if (std::ranges::any_of(program.kernels, [](const auto& k) { return calls_intrinsics(k.variants.back()); })) return;
+  const auto is_used = [&](const lower::KernelVariants& k) {
+    return k.variants.size() == target.levels.size() && calls_intrinsics(k.variants.back());
+  };
+  if (std::ranges::any_of(program.kernels, is_used)) return;
+  for (auto& kernel : program.kernels)
+    if (kernel.variants.size() == target.levels.size()) kernel.variants.pop_back();
   target.levels.pop_back();
-  for (auto& kernel : program.kernels) kernel.variants.pop_back();
 }
 
 }  // namespace dlcc::targets

@@ -6,8 +6,8 @@
 
 namespace dlcc::targets {
 
-// The level whose code kernel `kernel` runs on CPUs of level `level`: the same level or, if it is an extension without
-// effect on the kernel, the level before it.
+// The level whose code kernel `kernel` runs on CPUs of level `level`: the first one, if the kernel has one variant for
+// all; the level before it, if it is an extension without effect on the kernel; else the same level.
 size_t level_of_kernel(const lower::Program&, const Target&, size_t kernel, size_t level);
 
 // Removes the last level, with the kernels' variants for it, if it is an extension that no kernel uses.

@@ -89,9 +89,55 @@ int main(void) {
 }
 )c";
 
+// y = the sum of the first elements of `n` inputs.
+Kernel sum_of_inputs(int n) {
+  Kernel kernel{"sum", {}, nullptr};
+  Expr sum = literal(dtype::f32, 0.0);
+  for (int k = 0; k < n; ++k) {
+    Buffer x = make_buffer(fmt::format("x{}", k), dtype::f32, {1});
+    kernel.params.push_back({x, Access::read});
+    sum = sum + load(x, {0});
+  }
+  Buffer y = make_buffer("y", dtype::f32, {1});
+  kernel.params.push_back({y, Access::write});
+  kernel.body = store(y, {0}, sum);
+  return kernel;
+}
+
+const char* const many_inputs_program = R"c(
+#include <stdio.h>
+#include "many.h"
+
+int main(void) {
+  static float x[130], y[1];
+  const void *inputs[130];
+  void *outputs[1] = {y};
+  int errors = 0;
+  for (int i = 0; i < 130; ++i) x[i] = 1, inputs[i] = x + i;
+  errors += many_model.run(inputs, outputs, 0, 0, 0) != DLCC_OK || y[0] != 130;
+  for (int i = 0; i < 130; ++i) {
+    inputs[i] = 0;
+    errors += many_model.run(inputs, outputs, 0, 0, 0) != DLCC_NULL_ARGUMENT;
+    inputs[i] = (char *)(x + i) + 1;
+    errors += many_model.run(inputs, outputs, 0, 0, 0) != DLCC_ARENA_MISALIGNED;
+    inputs[i] = x + i;
+  }
+  return errors != 0;
+}
+)c";
+
 const std::string flags = "-Wall -Wextra -pedantic -Werror -I . -I " DLCC_SOURCE_DIR "/runtime/include ";
 
 }  // namespace
+
+TEST_CASE("each of many inputs is checked") {
+  CommandFolder w;
+  write(w, compile(sum_of_inputs(130), "", "many"));
+  w.write("main.c", many_inputs_program);
+  const int status = w.sh("cc -std=c11 " + flags + "main.c many.o -o main && ./main");
+  INFO(w.output());
+  CHECK(status == 0);
+}
 
 TEST_CASE("two models link into one C program and check their arguments") {
   CommandFolder w;

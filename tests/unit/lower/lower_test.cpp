@@ -1,5 +1,6 @@
 // Lowered programs agree with the definitions of their modules (lowering.h).
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 
@@ -23,6 +24,18 @@ TEST_CASE("views of views add their offsets") {
     (nn.relu(%flat), %rows)
   })");
   CHECK(count(p, Storage::view) >= 1);
+}
+
+TEST_CASE("levels share the kernels of functions with few operations") {
+  auto variants = [](const char* shape) {
+    return lowered(fmt::format("def @main(%x: Tensor[({}), float32]) {{ exp(%x) }}", shape)).kernels.at(0).variants.size();
+  };
+  REQUIRE(machines.size() > 1);
+  CHECK(variants("5, 7") == 1);
+  CHECK(variants("50, 7") == machines.size());
+  CHECK(variants("n, 7") == machines.size());
+  Program sums = lowered("def @main(%x: Tensor[(5), float32]) { cumsum(%x, axis=0) }");  // by statements
+  CHECK(sums.kernels.at(0).variants.size() == 1);
 }
 
 TEST_CASE("results that are inputs, constants, views or repeated values") {
