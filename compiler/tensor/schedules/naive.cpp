@@ -88,6 +88,9 @@ Stmt loop_nest(const Stage& stage) {
     const bool at_points = std::ranges::any_of(stage.axes, [&](const Axis& a) { return uses(q.condition, a.var); });
     (at_points ? body : stage_steps).push_back(require(q.condition, q.status));
   }
+  // The loops around an axis without points may have billions of iterations.
+  if (std::ranges::any_of(stage.axes, [](const Axis& a) { return a.extent == Dim(0); }))
+    return sequence(std::move(stage_steps));
   if (stage.reduction) {
     body.push_back(reduce(stage, index));
   } else {
