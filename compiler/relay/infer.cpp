@@ -380,7 +380,7 @@ void Inference::apply_annotation(Binding& binding, Type found, Type annotation, 
 bool Inference::has_annotated_sizes(Binding& binding, const Type& found, const Type& annotation) {
   const Type from = unifier_.shallow(found), to = unifier_.shallow(annotation);
   const FunctionType *function = as<FunctionType>(from), *wanted = as<FunctionType>(to);
-  if ((!function || !wanted) && !has_other_sizes(from, to)) {
+  if ((!function || !wanted) && !has_other_sizes(from, to)) {  // at most their names differ
     const Type renamed = with_sizes_of(from, to, [&](const std::string& s) { return is_size_of_value(s); });
     if (renamed == from || !unifier_.unify(renamed, to)) return false;
     binding.var->type = renamed;
@@ -406,6 +406,7 @@ bool Inference::has_annotated_sizes(Binding& binding, const Type& found, const T
   if (!other) {
     name_function(std::get<Var>(value), binding.var);
     out_->push_back({std::get<Var>(value), std::move(binding.op), binding.location});
+    learn(out_->back());
   }
   binding.op = Alias{value};
   if (!coerce(value, found, to, binding.location)) return false;

@@ -149,8 +149,10 @@ Type Inference::join(const Branch& a, const Branch& b, const SourceLocation& loc
     f = as<FunctionType>(first);
     g = as<FunctionType>(second);
     auto same = [&](const Type& param, const Type& other) { return unifier_.unify(param, other); };
-    if (std::ranges::equal(f->params, g->params, same))
+    if (std::ranges::equal(f->params, g->params, same)) {
+      retry_relations();  // the parameters may tell the results
       return function_type(f->params, joined(f->result, g->result, true));
+    }
   } else {
     if (has_symbols(right))  // functions of any size in references have the same names for it
       right = with_sizes_of(right, left, [&](const std::string& s) { return is_size_of_value(s); });

@@ -413,6 +413,7 @@ Var Inference::bind(std::string name, Operation op, const SourceLocation& locati
   Binding binding{module_.fresh(std::move(name)), std::move(op), location};
   Var var = binding.var;
   var->type = std::visit([&](auto& o) { return infer(binding, o); }, binding.op);
+  learn(binding);
   out_->push_back(std::move(binding));
   return var;
 }

@@ -265,9 +265,7 @@ void Inference::fix_sizes(Atom& value, const Type& found, const Type& expected, 
   if (const FunctionType* function = as<FunctionType>(to)) return expand(value, *function, location);
   MakeTuple tuple;
   for (size_t k = 0; k < as<TupleType>(from)->fields.size(); ++k) {
-    Operation projection = Project{value, static_cast<int>(k)};
-    project_value(projection);
-    Atom& field = tuple.fields.emplace_back(bind("", std::move(projection), location));
+    Atom& field = tuple.fields.emplace_back(bind("", Project{value, static_cast<int>(k)}, location));
     fix_sizes(field, as<TupleType>(from)->fields[k], as<TupleType>(to)->fields[k], location);
   }
   value = bind("", std::move(tuple), location);

@@ -206,7 +206,8 @@ Module fold_constants(Module module, PassContext&) {
   Module folded = module;
   Folder folder(folded);
   for (auto& [name, f] : folded.functions) folder.run(f.body);
-  return folder.has_folded() && !can_infer_types(folded) ? module : folded;
+  if (folder.has_folded() && !can_infer_types(folded)) return module;
+  return folded;
 }
 
 }  // namespace dlcc::relay

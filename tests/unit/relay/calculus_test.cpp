@@ -369,6 +369,17 @@ def @main() { (sum(@f(True, full(4, shape=[3]), full(5, shape=[2]))), sum(@f(Fal
                "(12, 10)");
 }
 
+TEST_CASE("the printed text of selected functions is read as it was written") {
+  check_text(R"(
+def @main(%c: bool, %a: Tensor[(3), int32]) {
+  let %f = if (%c) { negative } else { fn (%x: Tensor[(3), int32]) { prefix(%x, argwhere(%x).1) } };
+  let %p = ((fn (%x: Tensor[(k), int32]) { %x }, 1), 2);
+  let %q: (fn (Tensor[(3), int32]) -> Tensor[(3), int32], int32) = %p.0;
+  (%f(%a), %q.0(%a))
+}
+)");
+}
+
 TEST_CASE("a tuple of functions of any size has a type at certain sizes") {
   check_result(R"(
 def @add(%x: Tensor[(n), int32], %y: Tensor[(n), int32]) { %x + %y }
