@@ -14,8 +14,6 @@
 
 namespace dlcc::targets {
 
-namespace {
-
 // The report of the child's signal handler to the parent.
 struct Fault {
   int signal;  // that terminated the child; 0: none
@@ -23,6 +21,8 @@ struct Fault {
   bool access_known;  // whether `writing` is known
   uintptr_t address;
 };
+
+namespace {
 
 Fault* fault_report = nullptr;  // of the signal handler, which has no user argument; set in the child only
 
