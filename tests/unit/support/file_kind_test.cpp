@@ -34,7 +34,7 @@ TEST_CASE("each kind of file is recognized by its bytes and named") {
             "7zXZ\0"s,
             "an xz archive", "unxz"},
            {"\x28\xB5\x2F\xFD"s, "a zstd archive", "unzstd"},
-           {std::string(257, 'x') + "ustar", "a tar archive", "tar -xf"},
+           {std::string(257, 'x').append("ustar"), "a tar archive", "tar -xf"},
            {"\x1C\0\0\0TFL3"s, "a TensorFlow Lite model", "tf2onnx"},
            {"\x89HDF\r\n\x1A\n"s, "an HDF5 file", "tf2onnx"},
            {"\x93NUMPY\x01\0"s, "an array of NumPy", "--input"},
