@@ -159,7 +159,8 @@ Lowerer::Operand Lowerer::call_closure(const Binding& b, const relay::Call& x, c
                 "end the function in an 'if', one block of which ends in the only recursive call");
   }
   std::swap(state_.sizes, sizes);
-  for_each_symbol(f.result_type, [&](const Symbol& size) {  // that the body defines
+  // A size that the body defines for the result is in the caller's types, too: it is the size of this call.
+  for_each_symbol(f.result_type, [&](const Symbol& size) {
     if (const auto defined = sizes.find(size.name); defined != sizes.end() && !closure.sizes.contains(size.name))
       state_.sizes.insert_or_assign(size.name, defined->second);
   });

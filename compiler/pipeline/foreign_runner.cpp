@@ -3,7 +3,6 @@
 #include <sys/wait.h>
 
 #include <cstdlib>
-#include <cstring>
 #include <fstream>
 
 #include "support/shell_quoting.h"
@@ -26,8 +25,7 @@ void write_block(std::ofstream& file, std::span<const std::byte> bytes) {
 void write_inputs(const std::string& path, const RunRequest& request, const targets::SymbolValues& symbols) {
   std::ofstream file(path, std::ios::binary);
   for (const Constant& input : request.inputs) write_block(file, input.bytes());
-  std::vector<int64_t> sizes;
-  for (const emit::DimInterface& d : request.interface->dims) sizes.push_back(d.multiple * symbols.at(d.symbol.name));
+  const std::vector<int64_t> sizes = targets::caller_sizes(*request.interface, symbols);
   if (request.interface->is_dynamic()) write_block(file, std::as_bytes(std::span(sizes)));
   if (!request.weights.empty()) write_block(file, request.weights);
 }
@@ -79,6 +77,8 @@ std::vector<std::string> first_lines(const std::string& path) {
   return lines;
 }
 
+constexpr const char* help_for_compiler = "--runner-cc is a C compiler for the target, with gcc's options";
+
 void write_text(const std::string& path, const char* text) { std::ofstream(path) << text; }
 
 }  // namespace
@@ -107,8 +107,8 @@ bool ForeignRunner::compile_program(Diagnostics& diagnostics) {
   is_compiled_ = execute(
       fmt::format("{} -std=gnu11 -O2 -I{} -c {} -o {}", commands_.compiler, shell_quoted(folder_.path().string()),
                   shell_quoted(path("run_object.c")), shell_quoted(path("run_object.o"))),
-      fmt::format("'{}' does not compile the program that runs the model", commands_.compiler),
-      "--runner-cc is a C compiler for the target, with gcc's options", diagnostics);
+      fmt::format("'{}' does not compile the program that runs the model", commands_.compiler), help_for_compiler,
+      diagnostics);
   return is_compiled_;
 }
 
@@ -116,14 +116,13 @@ bool ForeignRunner::link(const RunRequest& request, Diagnostics& diagnostics) {
   std::ofstream file(path("model.o"), std::ios::binary);
   file.write(reinterpret_cast<const char*>(request.object.data()), static_cast<std::streamsize>(request.object.size()));
   file.close();
-  const std::string& prefix = request.interface->prefix;
-  const std::string name = prefix == "m" ? "" : fmt::format("-Wl,--defsym=m_model={}_model", prefix);
-  // Code for microcontrollers may be mixed with that of the program.
+  // The program's name of the model is another one of P_model. Linkers refuse to mix code for microcontrollers with
+  // that of the program without --no-warn-mismatch.
   return execute(
-      fmt::format("{} -static -Wl,-z,noexecstack -Wl,--no-warn-mismatch {} {} {} -o {}", commands_.compiler, name,
-                  shell_quoted(path("run_object.o")), shell_quoted(path("model.o")), shell_quoted(path("run"))),
-      fmt::format("'{}' does not link the object", commands_.compiler),
-      "--runner-cc is a C compiler for the target, with gcc's options", diagnostics);
+      fmt::format("{} -static -Wl,-z,noexecstack -Wl,--no-warn-mismatch -Wl,--defsym=model_to_run={}_model {} {} -o {}",
+                  commands_.compiler, request.interface->prefix, shell_quoted(path("run_object.o")),
+                  shell_quoted(path("model.o")), shell_quoted(path("run"))),
+      fmt::format("'{}' does not link the object", commands_.compiler), help_for_compiler, diagnostics);
 }
 
 bool ForeignRunner::execute(const std::string& command, const std::string& problem, const std::string& help,
@@ -132,9 +131,9 @@ bool ForeignRunner::execute(const std::string& command, const std::string& probl
   const std::string log = path("log");
   const int status = std::system(fmt::format("{} > {} 2>&1", command, shell_quoted(log)).c_str());
   if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return true;
-  const std::string why = WIFEXITED(status) && WEXITSTATUS(status) == timed_out
-                              ? "the time is over"
-                              : fmt::format("exit status {}", WIFEXITED(status) ? WEXITSTATUS(status) : -1);
+  const std::string why = WIFEXITED(status) && WEXITSTATUS(status) == timed_out ? "the time is over"
+                          : WIFEXITED(status) ? fmt::format("exit status {}", WEXITSTATUS(status))
+                                              : fmt::format("signal {}", WTERMSIG(status));
   diagnostics.error(DiagnosticId::run_failed, {}, fmt::format("{}: {}", problem, why), first_lines(log), help);
   return false;
 }

@@ -12,8 +12,7 @@ namespace dlcc {
 
 // Two commands as a shell reads them.
 struct RunnerCommands {
-  // Is called with a program for Linux and its arguments, which are numbers and names of files: "qemu-aarch64 -cpu
-  // max".
+  // Is called with a program for Linux and its arguments, names of files and a number: "qemu-aarch64 -cpu max".
   std::string runner;
   std::string compiler;  // a C compiler with gcc's options that links such programs: "aarch64-linux-gnu-gcc"
 };

@@ -1,4 +1,4 @@
-// Type inference of operations other than calls of operators and branches.
+// Type inference of operations other than calls of operators, `if` and `match`.
 #include <algorithm>
 
 #include "relay/call_graph.h"

@@ -1,4 +1,5 @@
-/* run_object INPUTS RESULTS [CALLS]: runs the model m_model once, and then CALLS times more for their times. The file
+/* run_object INPUTS RESULTS [CALLS]: runs a model once, and then CALLS times more for their times. The linker gives
+ * the constant P_model of the model its second name, model_to_run: --defsym=model_to_run=P_model. The file
  * INPUTS has the bytes of each input, the sizes that its caller gives if the model has symbolic sizes, and the contents
  * of the weights file if it has one, each after its number of bytes. The file RESULTS gets the status and, if that is
  * 0, the axes of all outputs if the model has symbolic sizes, the bytes of each output after their number, and the
@@ -16,7 +17,7 @@
 
 enum { most_tensors = 1024, most_axes = 16384 };
 
-extern const dlcc_model m_model;
+extern const dlcc_model model_to_run;
 
 /* `bytes` bytes in front of an inaccessible page; they begin at a multiple of `alignment`. */
 static unsigned char *allocate(uint64_t bytes, uint64_t alignment) {
@@ -99,7 +100,7 @@ static double seconds_now(void) {
 }
 
 int main(int argc, char **argv) {
-  const dlcc_model *m = &m_model;
+  const dlcc_model *m = &model_to_run;
   static int64_t axes[most_axes];
   const void *inputs[most_tensors];
   void *outputs[most_tensors];

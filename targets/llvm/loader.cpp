@@ -36,13 +36,6 @@ std::optional<EntryFunctions> find_functions(LoadedObject& object, const emit::I
   return found.run && (found.plan || !interface.is_dynamic()) ? std::optional(found) : std::nullopt;
 }
 
-// The sizes in the order and units in which a caller gives them.
-std::vector<int64_t> caller_sizes(const emit::Interface& interface, const SymbolValues& symbols) {
-  std::vector<int64_t> sizes;
-  for (const emit::DimInterface& d : interface.dims) sizes.push_back(d.multiple * symbols.at(d.symbol.name));
-  return sizes;
-}
-
 class Runner {
  public:
   Runner(const RunRequest& request, const SymbolValues& symbols, EntryFunctions model, Diagnostics& diagnostics)

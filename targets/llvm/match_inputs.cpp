@@ -46,4 +46,10 @@ std::optional<SymbolValues> match_inputs(const emit::Interface& interface, const
   return symbols;
 }
 
+std::vector<int64_t> caller_sizes(const emit::Interface& interface, const SymbolValues& symbols) {
+  std::vector<int64_t> sizes;
+  for (const emit::DimInterface& d : interface.dims) sizes.push_back(d.multiple * symbols.at(d.symbol.name));
+  return sizes;
+}
+
 }  // namespace dlcc::targets

@@ -18,4 +18,7 @@ using SymbolValues = std::map<std::string, int64_t>;  // by name
 // the inputs does not fit, or if two axes give different values for a symbol.
 std::optional<SymbolValues> match_inputs(const emit::Interface&, const std::vector<Constant>& inputs, Diagnostics&);
 
+// The sizes in the order and units in which a caller gives them.
+std::vector<int64_t> caller_sizes(const emit::Interface&, const SymbolValues&);
+
 }  // namespace dlcc::targets
