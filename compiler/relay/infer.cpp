@@ -304,9 +304,10 @@ Type Inference::own_sizes_of_annotation(const Type& annotation) {
     });
   }
   for (const std::string& name : value_symbols_) symbols_.erase(name);
+  const Type result = own_sizes_of_annotation(f->result);  // a function that is returned has sizes of its own
   std::set<std::string> known = symbols;
   for (const Type& param : params) for_each_symbol(param, [&](const Symbol& s) { known.insert(s.name); });
-  return function_type(std::move(params), with_unknown_sizes(f->result, known), f->type_params);
+  return function_type(std::move(params), with_unknown_sizes(result, known), f->type_params);
 }
 
 // The annotation with "?" for sizes that it leaves unknown. The symbols that the operation introduced, from number

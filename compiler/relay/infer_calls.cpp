@@ -283,6 +283,10 @@ Type Inference::call_function(const Type& callee, Call& call, Callee kind, const
     settle(*instance);
   }
   Type result = unifier_.shallow(f.result);
+  if (!is_instance && is_incomplete(unifier_.resolve(result))) {
+    if (const Var* local = std::get_if<Var>(&call.callee)) early_callees_.insert((*local)->id);
+    if (const GlobalRef* global = std::get_if<GlobalRef>(&call.callee)) early_globals_.insert(global->name);
+  }
   if (const Type known = is_instance ? unifier_.resolve(type) : nullptr)  // a function that the instance returns
     result = as<FunctionType>(with_new_sizes(known, kind))->result;
   if (!has_symbols(result)) return result;

@@ -35,7 +35,8 @@ Operation Inference::cast(const Atom& atom, const Type& found, const Type& expec
   return tuple;
 }
 
-// The sizes in the result of a function that its body defines, other ones at each call.
+// The sizes in the result of a function that its body defines, other ones at each call. Those of a function that it
+// returns are found at each call of that one.
 std::set<std::string> Inference::defined_sizes(const Atom& atom, const FunctionType& f) const {
   const Var* var = std::get_if<Var>(&atom);
   const bool is_global = var ? globals_.contains((*var)->id) : std::holds_alternative<GlobalRef>(atom);
@@ -47,6 +48,8 @@ std::set<std::string> Inference::defined_sizes(const Atom& atom, const FunctionT
              local != result_symbols_.end()) {
     sizes = local->second;
   }
+  if (!sizes.empty())
+    for (const std::string& name : sizes_of_values_in(f)) sizes.erase(name);
   return sizes;
 }
 
@@ -67,6 +70,23 @@ Type Inference::type_of_value(const Atom& atom, const Type& type) const {
     return with_shape(*t, std::move(shape));
   });
   return function_type(f->params, result, f->type_params);
+}
+
+// A recursive call whose result has no type yet has the one that is inferred, so that a size which the body defines
+// would be the same in both.
+void Inference::check_result_of_recursion(const Atom& name, const Function& function, const SourceLocation& location) {
+  const Var* var = std::get_if<Var>(&name);
+  const GlobalRef* global = std::get_if<GlobalRef>(&name);
+  if (var ? !early_callees_.contains((*var)->id) : !early_globals_.contains(global->name)) return;
+  std::vector<Type> params;
+  for (const Var& p : function.params) params.push_back(p->type);
+  const Type type = unifier_.resolve(function_type(std::move(params), function.result_type));
+  if (!type || defined_sizes(name, *as<FunctionType>(type)).empty()) return;
+  fail(DiagnosticId::cannot_infer, location,
+       fmt::format("sizes in the result of {}, which calls itself, cannot be inferred: each call has its own",
+                   describe(name)),
+       {"so far: " + text(as<FunctionType>(type)->result)},
+       fmt::format("write the result's type: -> {}", text(as<FunctionType>(type_of_value(name, type))->result)));
 }
 
 bool Inference::is_function(const Atom& atom) const {
@@ -125,18 +145,34 @@ void Inference::own(const std::string& size) {
   value_symbols_.insert(size);
 }
 
+// A new size of a function value, with the bounds of another one.
+Dim Inference::own_symbol(const Symbol& like) {
+  const std::string name = fmt::format("?{}", next_symbol_++);
+  own(name);
+  return Dim::symbol({name, like.low, like.high});
+}
+
+// Calls `visit` for the parameters of a function, and those of functions that it returns.
+void Inference::for_each_param(const FunctionType& function, const std::function<void(const Type&)>& visit) const {
+  for (const FunctionType* f = &function; f; f = as<FunctionType>(unifier_.shallow(f->result)))
+    for (const Type& param : f->params) visit(param);
+}
+
+// The sizes of the function values in a signature.
+std::set<std::string> Inference::sizes_of_values_in(const FunctionType& f) const {
+  std::vector<Type> types;
+  for (const Type& param : f.params) types.push_back(unifier_.resolve(param));
+  types.push_back(unifier_.resolve(f.result));
+  return sizes_of_function_values(types);
+}
+
 // The signature of a function with new symbols for the sizes of the function values in it. In that of a local function,
 // a size of the enclosing function is that size.
 Type Inference::with_new_sizes(const Type& signature, Callee kind) {
-  const FunctionType& f = *as<FunctionType>(signature);
-  std::vector<Type> types = f.params;
-  types.push_back(f.result);
   std::map<std::string, Dim> renamed;
-  for (const std::string& name : sizes_of_function_values(types)) {
+  for (const std::string& name : sizes_of_values_in(*as<FunctionType>(signature))) {
     if (kind == Callee::local && symbols_.contains(name) && !closure_symbols_.contains(name)) continue;
-    const std::string fresh = fmt::format("?{}", next_symbol_++);
-    own(fresh);
-    renamed.emplace(name, Dim::symbol({fresh}));
+    renamed.emplace(name, own_symbol());
   }
   return renamed.empty() ? signature : substitute(signature, renamed);
 }
@@ -148,13 +184,10 @@ Type Inference::with_new_sizes(const Atom& atom, const Type& type) {
     std::map<std::string, Dim> renamed;
     const Type known = unifier_.resolve(function);
     if (!known || !as<FunctionType>(known)->type_params.empty()) return function;
-    for (const Type& param : as<FunctionType>(known)->params)
-      for_each_symbol(param, [&](const Symbol& s) {
-        if (!is_own(s.name) || renamed.contains(s.name)) return;
-        const std::string fresh = fmt::format("?{}", next_symbol_++);
-        own(fresh);
-        renamed.emplace(s.name, Dim::symbol({fresh, s.low, s.high}));
-      });
+    auto rename = [&](const Symbol& s) {
+      if (is_own(s.name) && !renamed.contains(s.name)) renamed.emplace(s.name, own_symbol(s));
+    };
+    for_each_param(*as<FunctionType>(known), [&](const Type& param) { for_each_symbol(param, rename); });
     return renamed.empty() ? function : substitute(known, renamed);
   });
 }
@@ -187,12 +220,18 @@ bool Inference::has_own_sizes(const Atom& atom, const SourceLocation& location) 
   return has && function->type_params.empty();
 }
 
-// The sizes for which the parameters of the first function are those of the second one.
+// The sizes for which the parameters of the first function, and of functions that it returns, are those of the second
+// one.
 std::map<std::string, Dim> Inference::sizes_as_in(const FunctionType& found, const FunctionType& expected,
                                                   const std::function<bool(const std::string&)>& own) const {
   std::vector<DimPair> pairs;
-  for (size_t k = 0; k < std::min(found.params.size(), expected.params.size()); ++k)
-    add_dim_pairs(unifier_.resolve(found.params[k]), unifier_.resolve(expected.params[k]), pairs);
+  const FunctionType *f = &found, *e = &expected;
+  while (f && e && f->params.size() == e->params.size()) {
+    for (size_t k = 0; k < f->params.size(); ++k)
+      add_dim_pairs(unifier_.resolve(f->params[k]), unifier_.resolve(e->params[k]), pairs);
+    f = as<FunctionType>(unifier_.shallow(f->result));
+    e = as<FunctionType>(unifier_.shallow(e->result));
+  }
   std::map<std::string, Dim> sizes;
   match_sizes(pairs, own, sizes);
   return sizes;
@@ -278,9 +317,10 @@ bool Inference::coerce_sizes(Atom& atom, const FunctionType& found, const Functi
   if (found.params.size() != expected.params.size()) return false;
   const std::map<std::string, Dim> sizes = sizes_as_in(found, expected, sizes_of_value(atom));
   bool expects_any_size = false;
-  for (const Type& param : expected.params)
+  for_each_param(expected, [&](const Type& param) {
     if (const Type known = unifier_.resolve(param))
       for_each_symbol(known, [&](const Symbol& s) { expects_any_size |= value_symbols_.contains(s.name); });
+  });
   if (sizes.empty() && !expects_any_size) return false;
   bool is_checked = false;  // whether the function checks its arguments
   for (size_t k = 0; k < found.params.size(); ++k) {

@@ -146,6 +146,7 @@ void Inference::infer_global(const std::string& name) {
   infer_function(function);
   scope_ = 0;
   signatures_[name] = relay::type_of(module_, GlobalRef{name});
+  check_result_of_recursion(GlobalRef{name}, function, function.location);
   if (auto kinds = kinds_.find(&function); kinds != kinds_.end()) {
     check_kinds(kinds->second, function.location);
     if (name == "main")
@@ -306,6 +307,7 @@ void Inference::infer_instance(Instance& instance) {
   if (const GlobalRef* g = std::get_if<GlobalRef>(&instance.name)) {
     infer_function(f);
     signatures_[g->name] = relay::type_of(module_, *g);
+    check_result_of_recursion(*g, f, instance.use);
   } else {
     infer_body(f, f.result_type, symbols_, instance.use);
   }

@@ -124,6 +124,7 @@ Type Inference::infer(Binding& binding, MakeFunction& op) {
   for_each_symbol(unifier_.shallow(function.result_type), [&](const Symbol& s) {
     if (!visible.contains(s.name) && !value_symbols_.contains(s.name)) result_symbols_[binding.var->id].insert(s.name);
   });
+  check_result_of_recursion(binding.var, function, binding.location);
   const int scope = std::exchange(scope_, outer_scope);
   if (may_be_template && has_holes(function) && diagnostics_.error_count() == errors)
     add_template(binding.var, std::move(text), scope, kinds_.contains(&function));

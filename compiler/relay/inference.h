@@ -43,6 +43,7 @@ class Inference {
   void infer_body(Function&, const Type& declared, const std::set<std::string>& known, const SourceLocation&);
   void own_sizes_of_values(const Function&);
   void own_new_sizes(const Function&, int first_symbol);                         // of a local function
+  void check_result_of_recursion(const Atom& name, const Function&, const SourceLocation&);
   void check_size(const Type&, const SourceLocation&, const std::string& what);  // whether it fits 63 bits
   Type refine(const Type& declared, const Type& found) const;
   Type with_unknown_sizes(const Type& result, const std::set<std::string>& known,
@@ -140,10 +141,13 @@ class Inference {
   void fix_sizes(Atom& value, const Type& found, const Type& expected, const SourceLocation&);
   bool is_size_of_value(const std::string&) const;
   bool renames_only(const std::map<std::string, Dim>& sizes) const;
+  void for_each_param(const FunctionType&, const std::function<void(const Type&)>& visit) const;
+  std::set<std::string> sizes_of_values_in(const FunctionType&) const;
   bool has_own_sizes(const Atom&, const SourceLocation&);
   Type with_new_sizes(const Type& signature, Callee);
   Type with_new_sizes(const Atom& function, const Type&);
   void own(const std::string& size);
+  Dim own_symbol(const Symbol& like = {""});
   std::set<std::string> defined_sizes(const Atom& function, const FunctionType&) const;
   Type type_of_value(const Atom&, const Type&) const;
   Type type_of_stored(const Atom&, const Type&);
@@ -242,6 +246,8 @@ class Inference {
   // Symbols in the results of local functions that their bodies define, by variable. Each call of a function that is
   // used repeatedly has new ones.
   std::map<int, std::set<std::string>> result_symbols_;
+  std::set<int> early_callees_;                // functions that are called before their results have types
+  std::set<std::string> early_globals_;        // the global ones
   std::map<int, GlobalRef> globals_;           // the functions that variables name
   std::map<int, SourceLocation> definitions_;  // of variables that are functions or references
   std::set<int> functions_;                    // variables that name functions that are not generic, global or local

@@ -130,4 +130,10 @@ Module copy_with_own_variables(const Module& module) {
   return copy;
 }
 
+bool can_infer_types(const Module& module) {
+  Module copy = copy_with_own_variables(module);
+  Diagnostics errors;
+  return infer_types(copy, errors);
+}
+
 }  // namespace dlcc::relay

@@ -38,6 +38,9 @@ Function copy_function(Module&, const Function&, std::map<int, Atom>& renamed);
 // A copy whose functions share no variable with the module's: type inference writes the types of variables.
 Module copy_with_own_variables(const Module&);
 
+// Whether type inference finds no error in the module, which stays as it is.
+bool can_infer_types(const Module&);
+
 // Calls `visit` for every variable that a pattern binds, from left to right.
 void for_each_variable(const Pattern&, const std::function<void(const Var&)>& visit);
 

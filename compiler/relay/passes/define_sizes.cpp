@@ -30,14 +30,17 @@ struct UnknownSizes {
 
 class SizeDefiner {
  public:
-  SizeDefiner(Module& module, const std::map<std::string, int64_t>& bounds)
-      : module_(module), names_(module), bounds_(bounds) {}
+  // With `bounded_types`, the types of results have the bounds of their sizes, if these are numbers.
+  SizeDefiner(Module& module, const std::map<std::string, int64_t>& bounds, bool bounded_types)
+      : module_(module), names_(module), bounds_(bounds), bounded_types_(bounded_types) {}
 
   void run(Function& f) {
     known_.clear();
     for (const Var& p : f.params) see(p->type);
     block(f.body);
   }
+
+  bool has_bounds() const { return has_bounds_; }  // whether a type of a result has one
 
   // Reports bounds for values without a data-dependent size.
   void report_unused(const std::string& file, Diagnostics& diagnostics) const {
@@ -144,10 +147,13 @@ class SizeDefiner {
 
   // The type with bounded symbols where the bounds are numbers: definitions need no requirement for conditions that the
   // bounds prove.
-  static Type with_bounds(const TensorType& type, const UnknownSizes& unknown, const std::vector<Dim>& most) {
+  Type with_bounds(const TensorType& type, const UnknownSizes& unknown, const std::vector<Dim>& most) {
     Shape shape = type.shape;
-    for (size_t k = 0; k < most.size(); ++k)
-      if (auto high = most[k].constant()) shape[unknown.axes[k]] = Dim::symbol({unknown.symbols[k].name, 0, *high});
+    for (size_t k = 0; bounded_types_ && k < most.size(); ++k)
+      if (auto high = most[k].constant()) {
+        shape[unknown.axes[k]] = Dim::symbol({unknown.symbols[k].name, 0, *high});
+        has_bounds_ = true;
+      }
     return with_shape(type, std::move(shape));
   }
 
@@ -216,6 +222,8 @@ class SizeDefiner {
   Module& module_;
   TensorFunctionNames names_;
   const std::map<std::string, int64_t>& bounds_;
+  const bool bounded_types_;
+  bool has_bounds_ = false;
   std::set<std::string> used_;               // names of bounds
   std::vector<std::string> data_dependent_;  // names of values with data-dependent sizes
   KnownValues values_;
@@ -225,13 +233,21 @@ class SizeDefiner {
 
 }  // namespace
 
+// A bound may show that an operation never succeeds, as the reshape of at most two elements to three. Its error occurs
+// when it is executed, if it ever is: then no type has bounds.
 Module define_sizes(Module module, PassContext& context) {
-  SizeDefiner definer(module, context.bounds);
-  for (auto& [name, f] : module.functions) definer.run(f);
-  const auto main = module.functions.find("main");
-  const std::string file = main == module.functions.end() ? "" : main->second.location.file;
-  if (context.diagnostics) definer.report_unused(file, *context.diagnostics);
-  return module;
+  auto defined = [&](bool bounded_types) {
+    Module result = module;
+    SizeDefiner definer(result, context.bounds, bounded_types);
+    for (auto& [name, f] : result.functions) definer.run(f);
+    if (bounded_types && definer.has_bounds() && !can_infer_types(result)) return std::optional<Module>();
+    const auto main = module.functions.find("main");
+    const std::string file = main == module.functions.end() ? "" : main->second.location.file;
+    if (context.diagnostics) definer.report_unused(file, *context.diagnostics);
+    return std::optional(std::move(result));
+  };
+  if (std::optional<Module> bounded = defined(true)) return *std::move(bounded);
+  return *defined(false);
 }
 
 }  // namespace dlcc::relay

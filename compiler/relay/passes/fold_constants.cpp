@@ -190,13 +190,6 @@ class Folder {
   std::map<int, std::vector<Atom>> tuples_;  // fields of variables that are known tuples
 };
 
-// Whether all operations fit the types that follow from the constants.
-bool can_infer_types(const Module& module) {
-  Module copy = copy_with_own_variables(module);
-  Diagnostics errors;
-  return infer_types(copy, errors);
-}
-
 }  // namespace
 
 // Sizes become known where values do. Then an operation may be an error, as the addition of tensors that do not fit
