@@ -155,7 +155,8 @@ TEST_CASE("functions that return functions of any size are selected in either or
   const std::string any = "fn (%s: int32) { fn (%x: Tensor[(k), int32]) { %x * %s } }";
   const std::string twice = "fn (%s: int32) { fn (%x: Tensor[(k), int32]) { concatenate((%x, %x + %s)) } }";
   const std::string fixed = "fn (%s: int32) { fn (%x: Tensor[(3), int32]) { %x + %s } }";
-  const std::string globals = "def @scaled(%s: int32) { " + any + "(%s) }\ndef @moved(%s: int32) { " + fixed + "(%s) }\n";
+  const std::string globals = "def @scaled(%s: int32) { " + any + "(%s) }\ndef @moved(%s: int32) { " + fixed + "(%s) }\n" +
+                              "def @repeated(%s: int32) { " + twice + "(%s) }\n";
   auto selected = [&](const std::string& one, const std::string& other, const std::string& sizes) {
     std::string calls;
     for (const char size : sizes) calls += fmt::format("sum(%f(full(1, shape=[{}]))), ", size);
@@ -168,6 +169,7 @@ TEST_CASE("functions that return functions of any size are selected in either or
   check_result(selected(fixed, twice, "3"), "((24,), (27,))");
   check_result(selected("@scaled", "@moved", "3"), "((21,), (24,))");
   check_result(selected("@moved", "@scaled", "3"), "((24,), (21,))");
+  check_result(selected("@scaled", "@repeated", "34"), "((21, 28), (27, 36))");
 }
 
 TEST_CASE("a function that selects one of its parameters, both of any size, gives a function of any size") {
