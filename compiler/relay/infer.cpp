@@ -84,23 +84,6 @@ void Inference::own_sizes_of_values(const Function& function) {
     if (!symbols_.contains(size) || closure_symbols_.contains(size)) own(size);
 }
 
-// The declared type with unknown sizes replaced by the inferred ones.
-Type Inference::refine(const Type& declared, const Type& found) const {
-  Type d = unifier_.shallow(declared), f = unifier_.shallow(found);
-  const TensorType *t = as<TensorType>(d), *u = as<TensorType>(f);
-  if (t && u && t->shape.size() == u->shape.size()) {
-    Shape shape = t->shape;
-    for (size_t i = 0; i < shape.size(); ++i)
-      if (shape[i] == unknown_dim()) shape[i] = u->shape[i];
-    return with_shape(*t, std::move(shape));
-  }
-  const TupleType *p = as<TupleType>(d), *q = as<TupleType>(f);
-  if (!p || !q || p->fields.size() != q->fields.size()) return d;
-  std::vector<Type> fields;
-  for (size_t i = 0; i < p->fields.size(); ++i) fields.push_back(refine(p->fields[i], q->fields[i]));
-  return tuple_type(std::move(fields));
-}
-
 // Only declared sizes are checked: operators compute all other sizes from them, and check their results.
 void Inference::check_size(const Type& type, const SourceLocation& location, const std::string& what) {
   for_each_field(unifier_.shallow(type), [&](const Type& field) {
@@ -111,63 +94,6 @@ void Inference::check_size(const Type& type, const SourceLocation& location, con
   });
 }
 
-// A symbol of a declared result that is not known where the function is called stands for an unknown size, unless
-// `sizes` has it.
-Type Inference::with_unknown_sizes(const Type& result, const std::set<std::string>& known,
-                                   const std::map<std::string, Dim>& sizes) const {
-  const auto is_unknown = [&](const Symbol& s) { return !known.contains(s.name) && !value_symbols_.contains(s.name); };
-  return map_leaves(result, [&](const Type& leaf) {
-    const TensorType* t = as<TensorType>(leaf);
-    if (!t || is_static(t->shape)) return leaf;
-    Shape shape = t->shape;
-    for (Dim& d : shape) {
-      std::vector<Symbol> unknown = d.symbols();
-      std::erase_if(unknown, [&](const Symbol& s) { return !is_unknown(s); });
-      if (unknown.empty()) continue;
-      const bool are_found = std::ranges::all_of(unknown, [&](const Symbol& s) { return sizes.contains(s.name); });
-      d = are_found ? d.substitute(sizes) : unknown_dim();
-    }
-    return with_shape(*t, std::move(shape));
-  });
-}
-
-// The declared type with the sizes that the body gives to unknown ones. Where a name occurs again, the size is checked.
-Type Inference::expected_result(const Type& declared, const Type& found, const std::set<std::string>& known) const {
-  std::vector<DimPair> pairs;
-  add_dim_pairs(unifier_.resolve(declared), unifier_.resolve(found), pairs);
-  std::map<std::string, Dim> sizes;
-  for (const DimPair& pair : pairs)
-    if (const auto name = plain_symbol(pair.param); name && !known.contains(*name)) sizes.emplace(*name, pair.argument);
-  return with_unknown_sizes(declared, known, sizes);
-}
-
-// Symbols of the result that its inference introduced, from number `first_symbol` on, get the numbers that the declared
-// result has, so that the types of a printed function are those of the text.
-void Inference::name_result_sizes(Function& function, const Type& declared, int first_symbol) {
-  std::vector<DimPair> pairs;
-  add_dim_pairs(unifier_.resolve(declared), unifier_.resolve(function.result_type), pairs);
-  std::map<std::string, Dim> names;
-  for (const DimPair& pair : pairs) {  // the same expressions but for the numbers
-    const std::vector<Symbol> from = pair.argument.symbols(), to = pair.param.symbols();
-    std::map<std::string, Dim> renamed;
-    for (size_t k = 0; k < std::min(from.size(), to.size()); ++k) renamed.emplace(from[k].name, Dim::symbol(to[k]));
-    if (from.size() != to.size() || pair.argument.substitute(renamed) != pair.param) continue;
-    for (size_t k = 0; k < from.size(); ++k) {
-      if (number_of(from[k]) < first_symbol || number_of(to[k]) == 0) continue;
-      if (!symbols_.insert(to[k].name).second) continue;
-      result_names_.insert(to[k].name);
-      names.emplace(from[k].name, Dim::symbol(to[k]));
-    }
-  }
-  if (names.empty()) return;
-  bool is_known = true;
-  for_each_type(function, [&](Type& type) { is_known = is_known && !is_incomplete(unifier_.resolve(type)); });
-  if (!is_known) return;  // relations that wait have the symbols, too
-  for_each_type(function, [&](Type& type) { type = unifier_.resolve(type); });
-  function.result_type = substitute(function.result_type, names);
-  substitute_sizes(function.body, names);
-}
-
 void Inference::infer_function(Function& function) {
   symbols_.clear();
   result_names_.clear();
@@ -175,6 +101,7 @@ void Inference::infer_function(Function& function) {
   closure_symbols_.clear();
   value_symbols_.clear();
   fixed_symbols_.clear();
+  unbound_symbols_.clear();
   type_variables_.clear();
   for (const TypeVariable& v : function.type_params) type_variables_.insert(v.id);
   own_sizes_of_values(function);
@@ -182,16 +109,13 @@ void Inference::infer_function(Function& function) {
     check_size(p->type, function.location, fmt::format("parameter '{}'", p->name));
     enter_symbols(p->type);
   }
+  enter_parameter_sizes(function, false);
   const int first_symbol = next_symbol_;
-  Type found = infer_block(function.body);
+  const Type found = infer_block(function.body);
   std::set<std::string> universal;
   for (const Var& p : function.params) for_each_symbol(p->type, [&](const Symbol& s) { universal.insert(s.name); });
-  const Type declared = function.result_type, expected = expected_result(declared, found, universal);
-  out_ = &function.body.bindings;
-  if (!coerce(function.body.result, found, expected, function.location))
-    mismatch_of_result(function, expected, found, function.location);
-  else
-    function.result_type = refine(expected, found);
+  const Type declared = function.result_type;
+  coerce_result(function, found, declared, universal, function.location);
   out_ = nullptr;
   retry_relations();
   name_result_sizes(function, declared, first_symbol);
@@ -240,7 +164,7 @@ void Inference::infer_binding(Binding binding) {
     apply_annotation(binding, found, annotation, first_symbol);
   else
     binding.var->type = found;
-  enter_symbols(binding.var->type);
+  if (!globals_.contains(binding.var->id)) enter_symbols(binding.var->type);  // a global function's sizes are its own
   learn(binding);
   if (as<FunctionType>(found) || as<RefType>(found)) definitions_.emplace(binding.var->id, binding.location);
   scope_ = outer_scope;
@@ -346,6 +270,10 @@ Type Inference::name_new_symbols(const Type& found, const Type& annotation, int 
     const bool is_named =
         from && is_fresh(*from) && *to != "?" && names.emplace(*from, wanted[i]).first->second == wanted[i];
     if (is_named) continue;
+    if (const auto known = known_names_.find(*to); known != known_names_.end()) {
+      wanted[i] = known->second;
+      continue;
+    }
     if (*to != "?" && tensor->shape[i] != unknown_dim()) known_names_.insert_or_assign(*to, tensor->shape[i]);
     wanted[i] = unknown_dim();
   }

@@ -99,7 +99,9 @@ void Inference::bind_constructor(Pattern::Constructor& p, const Type& type, int 
 // ---- branches that meet ---------------------------------------------------------------------------------------------
 
 Inference::Branch Inference::infer_branch(Block& block, const SourceLocation& outer) {
+  const std::map<std::string, Dim> known_names = known_names_;
   Type type = infer_block(block);
+  known_names_ = known_names;
   if (block.range.line > 0) return {&block, std::move(type), outer.within(block.range)};
   return {&block, std::move(type), block.bindings.empty() ? SourceLocation() : block.bindings.back().location};
 }
@@ -144,11 +146,7 @@ Type Inference::join(const Branch& a, const Branch& b, const SourceLocation& loc
   if (f && g && f->type_params.empty() && g->type_params.empty()) {
     // Sizes that are any in one function are those of the other one.
     const std::function<bool(const std::string&)> own = [&](const std::string& s) { return is_size_of_value(s); };
-    std::map<std::string, Dim> sizes = sizes_as_in(*g, *f, own), names;
-    for (const auto& [name, size] : sizes)  // a name of its own where theirs differ: parameters may have one of them
-      if (const auto other = plain_symbol(size); other && *other != name && own(*other))
-        names.emplace(*other, own_symbol());
-    const Type second = at_sizes(*as<FunctionType>(at_sizes(*g, sizes)), names);
+    const Type second = at_sizes(*g, sizes_as_in(*g, *f, own));
     const Type first = at_sizes(*f, sizes_as_in(*f, *as<FunctionType>(second), own));
     f = as<FunctionType>(first);
     g = as<FunctionType>(second);

@@ -213,6 +213,12 @@ static constexpr char mark_of_callee = '\'';
 static bool is_of_callee(const std::string& symbol) { return symbol.back() == mark_of_callee; }
 static std::string without_mark(const std::string& symbol) { return symbol.substr(0, symbol.size() - 1); }
 
+static std::map<std::string, Dim> without_marks(const std::map<std::string, Dim>& sizes) {
+  std::map<std::string, Dim> unmarked;
+  for (const auto& [name, size] : sizes) unmarked.emplace(without_mark(name), size);
+  return unmarked;
+}
+
 // The symbols for which each call finds sizes, by their marked names: all of a global function, and those of a local
 // function that do not name sizes of the function around it.
 std::map<std::string, Symbol> Inference::symbols_of_callee(const Type& callee, Callee kind) const {
@@ -266,16 +272,21 @@ Type Inference::call_function(const Type& callee, Call& call, Callee kind, const
         fmt::format("{} takes {} arguments, found {}", describe(call.callee), f.params.size(), call.args.size()),
         {text(callee)});
   std::map<std::string, Dim> sizes;  // by marked symbol
-  learn_sizes(call, f, location, sizes);
+  const std::vector<Type> found = types_of_arguments(call, location);
+  learn_sizes(found, f, sizes);
   if (kind == Callee::tensors)  // a symbol that is no parameter's dimension is the module's
     for (const auto& [name, s] : symbols) sizes.emplace(name, Dim::symbol(s));
-  // A function of any size comes last: the other arguments tell for which sizes a generic function uses it.
-  std::vector<bool> is_last;
-  for (const Atom& arg : call.args) is_last.push_back(has_own_sizes(arg, location));
-  for (const bool last : {false, true})
+  // A function of any size comes last: the other arguments tell for which sizes a generic function uses it. In data, so
+  // do other functions: they may have less precise results there.
+  const bool is_data = std::holds_alternative<ConstructorRef>(call.callee);
+  std::vector<int> turns;
+  for (size_t i = 0; i < call.args.size(); ++i) {
+    const bool is_function = as<FunctionType>(unifier_.shallow(found[i])) != nullptr;
+    turns.push_back(has_own_sizes(call.args[i], location) ? 2 : is_data && is_function ? 1 : 0);
+  }
+  for (const int turn : {0, 1, 2})
     for (size_t i = 0; i < call.args.size(); ++i)
-      if (is_last[i] == last && !pass_argument(call.args[i], f.params[i], static_cast<int>(i), sizes, call, location))
-        return unifier_.fresh();
+      if (turns[i] == turn && !pass_argument(found[i], f.params[i], i, sizes, call, location)) return unifier_.fresh();
   bool is_instance = false;
   for (Instance* instance : calling_) {
     if (!names_same(instance->name, call.callee)) continue;
@@ -283,10 +294,7 @@ Type Inference::call_function(const Type& callee, Call& call, Callee kind, const
     settle(*instance);
   }
   Type result = unifier_.shallow(f.result);
-  if (!is_instance && is_incomplete(unifier_.resolve(result))) {
-    if (const Var* local = std::get_if<Var>(&call.callee)) early_callees_.insert((*local)->id);
-    if (const GlobalRef* global = std::get_if<GlobalRef>(&call.callee)) early_globals_.insert(global->name);
-  }
+  if (!is_instance && is_incomplete(unifier_.resolve(result))) note_early_call(call.callee, without_marks(sizes));
   if (const Type known = is_instance ? unifier_.resolve(type) : nullptr)  // a function that the instance returns
     result = as<FunctionType>(with_new_sizes(known, kind))->result;
   if (!has_symbols(result)) return result;
@@ -301,22 +309,42 @@ Type Inference::call_function(const Type& callee, Call& call, Callee kind, const
            (!sizes.contains(s) && !value_symbols_.contains(s) &&
             (is_of_callee(s) || (is_instance && !symbols_.contains(s))));
   };
+  const int first_symbol = next_symbol_;
   const Type at_call = substitute(open_symbols(result, existential), sizes);
+  own_sizes_in_data(at_call, first_symbol);
   if (!has_negative_size(at_call)) return at_call;
   return fail(DiagnosticId::shape_mismatch, location, fmt::format("the result would be {}", text(at_call)),
               {"a size is negative for these arguments"});
 }
 
+// The types of the arguments. Functions of any size have different names for it: each may have another one.
+std::vector<Type> Inference::types_of_arguments(const Call& call, const SourceLocation& location) {
+  std::vector<Type> types;
+  std::set<std::string> names;
+  for (const Atom& arg : call.args) {
+    const Type type = types.emplace_back(type_of(arg, location));
+    const Type known = has_own_sizes(arg, location) ? unifier_.resolve(type) : nullptr;
+    if (!known) continue;
+    bool is_shared = false;
+    const auto is_own = sizes_of_value(arg);
+    for_each_param(*as<FunctionType>(known), [&](const Type& param) {
+      for_each_symbol(param, [&](const Symbol& s) { is_shared |= is_own(s.name) && names.contains(s.name); });
+    });
+    if (is_shared) types.back() = with_new_sizes(arg, known);
+    for_each_symbol(types.back(), [&](const Symbol& s) { names.insert(s.name); });
+  }
+  return types;
+}
+
 // Adds the sizes of the callee's symbols that the arguments determine: first those that are no functions, since a
 // function may have the type for any size.
-void Inference::learn_sizes(const Call& call, const FunctionType& f, const SourceLocation& location,
-                            std::map<std::string, Dim>& sizes) {
+void Inference::learn_sizes(const std::vector<Type>& found, const FunctionType& f, std::map<std::string, Dim>& sizes) {
   for (const bool functions : {false, true}) {
     std::vector<DimPair> pairs;
-    for (size_t i = 0; i < call.args.size(); ++i)
+    for (size_t i = 0; i < found.size(); ++i)
       if (const Type param = unifier_.resolve(f.params[i]);
           param && has_symbols(param) && (as<FunctionType>(param) != nullptr) == functions)
-        add_dim_pairs(param, unifier_.resolve(type_of(call.args[i], location)), pairs);
+        add_dim_pairs(param, unifier_.resolve(found[i]), pairs);
     match_sizes(pairs, is_of_callee, sizes);
   }
 }
@@ -330,11 +358,10 @@ static std::string violated_bound(const std::vector<DimPair>& pairs, const std::
   return "";
 }
 
-bool Inference::pass_argument(Atom& arg, Type param, int index, std::map<std::string, Dim>& sizes, const Call& call,
+bool Inference::pass_argument(Type found, Type param, size_t index, std::map<std::string, Dim>& sizes, Call& call,
                               const SourceLocation& location) {
-  Type found = type_of(arg, location);
-  const size_t at = static_cast<size_t>(index);
-  const SourceLocation place = at < call.ranges.size() ? location.within(call.ranges[at]) : location;
+  Atom& arg = call.args[index];
+  const SourceLocation place = index < call.ranges.size() ? location.within(call.ranges[index]) : location;
   if (has_symbols(param)) {
     std::vector<DimPair> pairs;
     add_dim_pairs(param, unifier_.resolve(found), pairs);
@@ -383,6 +410,8 @@ static Type map_tensors(const Type& type, bool in_result, const std::function<Ty
     return mapped;
   };
   if (const TupleType* t = as<TupleType>(type)) return tuple_type(all(t->fields));
+  if (const DataType* t = as<DataType>(type)) return data_type(t->name, all(t->args));
+  if (const RefType* t = as<RefType>(type)) return ref_type(map_tensors(t->value, in_result, map));
   if (const FunctionType* f = as<FunctionType>(type))
     return function_type(all(f->params), map_tensors(f->result, true, map), f->type_params);
   return map_leaves(type, [&](const Type& leaf) {

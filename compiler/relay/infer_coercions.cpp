@@ -5,6 +5,7 @@
 #include "relay/function_sizes.h"
 #include "relay/inference.h"
 #include "relay/type_arguments.h"
+#include "relay/types_in.h"
 
 namespace dlcc::relay {
 
@@ -70,23 +71,6 @@ Type Inference::type_of_value(const Atom& atom, const Type& type) const {
     return with_shape(*t, std::move(shape));
   });
   return function_type(f->params, result, f->type_params);
-}
-
-// A recursive call whose result has no type yet has the one that is inferred, so that a size which the body defines
-// would be the same in both.
-void Inference::check_result_of_recursion(const Atom& name, const Function& function, const SourceLocation& location) {
-  const Var* var = std::get_if<Var>(&name);
-  const GlobalRef* global = std::get_if<GlobalRef>(&name);
-  if (var ? !early_callees_.contains((*var)->id) : !early_globals_.contains(global->name)) return;
-  std::vector<Type> params;
-  for (const Var& p : function.params) params.push_back(p->type);
-  const Type type = unifier_.resolve(function_type(std::move(params), function.result_type));
-  if (!type || defined_sizes(name, *as<FunctionType>(type)).empty()) return;
-  fail(DiagnosticId::cannot_infer, location,
-       fmt::format("sizes in the result of {}, which calls itself, cannot be inferred: each call has its own",
-                   describe(name)),
-       {"so far: " + text(as<FunctionType>(type)->result)},
-       fmt::format("write the result's type: -> {}", text(as<FunctionType>(type_of_value(name, type))->result)));
 }
 
 bool Inference::is_function(const Atom& atom) const {
@@ -156,6 +140,31 @@ Dim Inference::own_symbol(const Symbol& like) {
 void Inference::for_each_param(const FunctionType& function, const std::function<void(const Type&)>& visit) const {
   for (const FunctionType* f = &function; f; f = as<FunctionType>(unifier_.shallow(f->result)))
     for (const Type& param : f->params) visit(param);
+}
+
+// Makes sizes of functions in data and references that the result of a call introduced, from number `first_symbol` on,
+// sizes of these functions: no tensor has them.
+void Inference::own_sizes_in_data(const Type& result, int first_symbol) {
+  if (!has_symbols(result)) return;
+  std::set<std::string> of_tensors, of_functions;
+  std::function<void(const Type&)> visit = [&](const Type& type) {
+    if (const TupleType* t = as<TupleType>(type)) return std::ranges::for_each(t->fields, visit), void();
+    if (const DataType* t = as<DataType>(type)) return std::ranges::for_each(t->args, visit), void();
+    if (const RefType* t = as<RefType>(type)) return visit(t->value);
+    const FunctionType* f = as<FunctionType>(type);
+    if (!f) return add_symbols(type, of_tensors);
+    for_each_param(*f, [&](const Type& param) {
+      for_each_symbol(param, [&](const Symbol& s) {
+        if (number_of(s) >= first_symbol) of_functions.insert(s.name);
+      });
+    });
+  };
+  visit(result);
+  for (const std::string& name : of_functions) {
+    if (of_tensors.contains(name)) continue;
+    symbols_.erase(name);
+    own(name);
+  }
 }
 
 // The sizes of the function values in a signature.

@@ -143,10 +143,11 @@ void Inference::infer_global(const std::string& name) {
   const size_t errors = diagnostics_.error_count();
   const int scope = may_be_template ? scopes_.open(0) : 0;
   scope_ = scope;
+  global_ = name;
   infer_function(function);
   scope_ = 0;
   signatures_[name] = relay::type_of(module_, GlobalRef{name});
-  check_result_of_recursion(GlobalRef{name}, function, function.location);
+  check_early_calls(GlobalRef{name}, function, function.location);
   if (auto kinds = kinds_.find(&function); kinds != kinds_.end()) {
     check_kinds(kinds->second, function.location);
     if (name == "main")
@@ -293,6 +294,7 @@ void Inference::infer_instance(Instance& instance) {
   std::vector<Binding>* out = out_;
   std::set<std::string> symbols = symbols_, result_names = result_names_, closure_symbols = closure_symbols_,
                         value_symbols = value_symbols_, fixed_symbols = fixed_symbols_;
+  std::set<std::string> unbound_symbols = unbound_symbols_;
   std::map<std::string, Dim> known_names = known_names_;
   const std::set<int> type_variables = std::exchange(type_variables_, instance.of->type_variables);
   const int outer_scope = std::exchange(scope_, instance.scope);
@@ -305,9 +307,11 @@ void Inference::infer_instance(Instance& instance) {
     enter_symbols(p->type);
   }
   if (const GlobalRef* g = std::get_if<GlobalRef>(&instance.name)) {
+    const std::string outer = std::exchange(global_, g->name);
     infer_function(f);
+    global_ = outer;
     signatures_[g->name] = relay::type_of(module_, *g);
-    check_result_of_recursion(*g, f, instance.use);
+    check_early_calls(*g, f, instance.use);
   } else {
     infer_body(f, f.result_type, symbols_, instance.use);
   }
@@ -320,6 +324,7 @@ void Inference::infer_instance(Instance& instance) {
   closure_symbols_ = std::move(closure_symbols);
   value_symbols_ = std::move(value_symbols);
   fixed_symbols_ = std::move(fixed_symbols);
+  unbound_symbols_ = std::move(unbound_symbols);
   known_names_ = std::move(known_names);
   type_variables_ = type_variables;
 }

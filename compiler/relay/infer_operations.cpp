@@ -124,7 +124,7 @@ Type Inference::infer(Binding& binding, MakeFunction& op) {
   for_each_symbol(unifier_.shallow(function.result_type), [&](const Symbol& s) {
     if (!visible.contains(s.name) && !value_symbols_.contains(s.name)) result_symbols_[binding.var->id].insert(s.name);
   });
-  check_result_of_recursion(binding.var, function, binding.location);
+  check_early_calls(binding.var, function, binding.location);
   const int scope = std::exchange(scope_, outer_scope);
   if (may_be_template && has_holes(function) && diagnostics_.error_count() == errors)
     add_template(binding.var, std::move(text), scope, kinds_.contains(&function));
@@ -177,21 +177,19 @@ void Inference::own_new_sizes(const Function& function, int first_symbol) {
 void Inference::infer_body(Function& function, const Type& declared, const std::set<std::string>& known,
                            const SourceLocation& location) {
   const std::set<std::string> fixed_symbols = fixed_symbols_;
+  const std::set<std::string> unbound_symbols = unbound_symbols_;
+  const std::map<std::string, Dim> known_names = known_names_;
   const std::set<int> type_variables = type_variables_;
   for (const TypeVariable& v : function.type_params) type_variables_.insert(v.id);
   for (const Var& p : function.params)
     for_each_symbol(unifier_.shallow(p->type), [&](const Symbol& s) {
       if (!value_symbols_.contains(s.name)) fixed_symbols_.insert(s.name);
     });
-  Type found = infer_block(function.body);
-  std::vector<Binding>* outer = std::exchange(out_, &function.body.bindings);
-  const Type expected = expected_result(declared, found, known);
-  if (!coerce(function.body.result, found, expected, location))
-    mismatch_of_result(function, expected, found, location);
-  else
-    function.result_type = refine(expected, found);
-  out_ = outer;
+  enter_parameter_sizes(function, true);
+  coerce_result(function, infer_block(function.body), declared, known, location);
   fixed_symbols_ = fixed_symbols;
+  unbound_symbols_ = unbound_symbols;
+  known_names_ = known_names;
   type_variables_ = type_variables;
   if (auto kinds = kinds_.find(&function); kinds != kinds_.end()) check_kinds(kinds->second, location);
 }
@@ -231,6 +229,12 @@ Type Inference::infer(Binding& binding, MatchCast& op) {
     if (shape[i] == unknown_dim()) shape[i] = from->shape[i];
     if (shape[i].is_constant() && from->shape[i].is_constant() && shape[i] != from->shape[i])
       return mismatch(binding.location, "the operand of match_cast", op.type, found);
+    for (const Symbol& s : shape[i].symbols())
+      if (shape[i] != from->shape[i] && unbound_symbols_.contains(s.name))
+        return fail(DiagnosticId::cannot_infer, binding.location,
+                    fmt::format("the size {} is not known here: no tensor of the function's parameters has it", s.name),
+                    {"value: " + text(found), "type:  " + text(op.type)},
+                    "pass a tensor of this size, or write ? for another size");
   }
   op.type = with_shape(*to, std::move(shape));
   check_size(op.type, binding.location, "the result of match_cast");

@@ -43,13 +43,7 @@ class Inference {
   void infer_body(Function&, const Type& declared, const std::set<std::string>& known, const SourceLocation&);
   void own_sizes_of_values(const Function&);
   void own_new_sizes(const Function&, int first_symbol);                         // of a local function
-  void check_result_of_recursion(const Atom& name, const Function&, const SourceLocation&);
   void check_size(const Type&, const SourceLocation&, const std::string& what);  // whether it fits 63 bits
-  Type refine(const Type& declared, const Type& found) const;
-  Type with_unknown_sizes(const Type& result, const std::set<std::string>& known,
-                          const std::map<std::string, Dim>& sizes = {}) const;
-  Type expected_result(const Type& declared, const Type& found, const std::set<std::string>& known) const;
-  void name_result_sizes(Function&, const Type& declared, int first_symbol);
   void finish(Function&);  // replaces filled holes; open ones are errors
   void finish(Block&, const Function&);
   void finish(Pattern&, const Function&);
@@ -67,6 +61,20 @@ class Inference {
   void apply_annotation(Binding&, Type found, Type annotation, int first_symbol);
   bool has_annotated_sizes(Binding&, const Type& found, const Type& annotation);
 
+  // ---- results of functions (infer_results.cpp)
+  Type refine(const Type& declared, const Type& found) const;
+  Type with_unknown_sizes(const Type& result, const std::set<std::string>& known,
+                          const std::map<std::string, Dim>& sizes = {}) const;
+  Type expected_result(const Type& declared, const Type& found, const std::set<std::string>& known) const;
+  void name_result_sizes(Function&, const Type& declared, int first_symbol);
+  void coerce_result(Function&, const Type& found, const Type& declared, const std::set<std::string>& known,
+                     const SourceLocation&);
+  Type with_own_sizes(const Function&, const Type& result);
+  void enter_parameter_sizes(const Function&, bool is_local);
+  void note_early_call(const Atom& callee, std::map<std::string, Dim> sizes);
+  void check_early_calls(const Atom& name, const Function&, const SourceLocation&);
+
+  // ---- operations (infer_operations.cpp)
   Type infer(Binding&, Call&);
   Type infer(Binding&, CallTensor&);
   Type infer(Binding&, MakeTuple&);
@@ -116,8 +124,9 @@ class Inference {
   enum class Callee : uint8_t { local, global, tensors };  // a local or global function, or a tensor function
   Type call_function(const Type& callee, Call&, Callee kind, const SourceLocation&);
   std::map<std::string, Symbol> symbols_of_callee(const Type& callee, Callee) const;
-  void learn_sizes(const Call&, const FunctionType&, const SourceLocation&, std::map<std::string, Dim>& sizes);
-  bool pass_argument(Atom& arg, Type param, int index, std::map<std::string, Dim>& sizes, const Call&,
+  std::vector<Type> types_of_arguments(const Call&, const SourceLocation&);
+  void learn_sizes(const std::vector<Type>& found, const FunctionType&, std::map<std::string, Dim>& sizes);
+  bool pass_argument(Type found, Type param, size_t index, std::map<std::string, Dim>& sizes, Call&,
                      const SourceLocation&);
   Type instantiate(const FunctionType&);
   Type open_holes(const Type&);  // "_" becomes a new hole
@@ -148,6 +157,7 @@ class Inference {
   Type with_new_sizes(const Atom& function, const Type&);
   void own(const std::string& size);
   Dim own_symbol(const Symbol& like = {""});
+  void own_sizes_in_data(const Type&, int first_symbol);
   std::set<std::string> defined_sizes(const Atom& function, const FunctionType&) const;
   Type type_of_value(const Atom&, const Type&) const;
   Type type_of_stored(const Atom&, const Type&);
@@ -246,8 +256,11 @@ class Inference {
   // Symbols in the results of local functions that their bodies define, by variable. Each call of a function that is
   // used repeatedly has new ones.
   std::map<int, std::set<std::string>> result_symbols_;
-  std::set<int> early_callees_;                // functions that are called before their results have types
-  std::set<std::string> early_globals_;        // the global ones
+  std::set<std::string> unbound_symbols_;      // sizes of parameters that no tensor of them has
+  // The sizes of calls of functions whose results have no types yet, by function.
+  std::map<std::string, std::vector<std::map<std::string, Dim>>> early_calls_;
+  std::string global_;                         // the global function that is being inferred
+  std::set<const Function*> coerced_results_;  // functions whose bodies have values of other types than their results
   std::map<int, GlobalRef> globals_;           // the functions that variables name
   std::map<int, SourceLocation> definitions_;  // of variables that are functions or references
   std::set<int> functions_;                    // variables that name functions that are not generic, global or local

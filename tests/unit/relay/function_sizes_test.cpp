@@ -202,7 +202,110 @@ TEST_CASE("a function that calls itself has no sizes of its own in a result with
     CHECK(result_of(program(" -> Tensor[(?), int32]", is_local), {}) == expected);
     Diagnostics d;
     CHECK_FALSE(import_text(program("", is_local), d));
-    CHECK_MESSAGE(d.str().find("write the result's type: -> Tensor[(?), int32]") != std::string::npos, d.str());
+    CHECK_MESSAGE(d.str().find("write the result's type, such as -> Tensor[(?), int32]") != std::string::npos, d.str());
+  }
+}
+
+TEST_CASE("functions of any size in a result have sizes of their own") {
+  const std::string call = "(%t.0(full(1, shape=[2])), %t.1(full(1, shape=[3])))";
+  const std::string expected = "(Tensor[(2), int32]{2, 2}, Tensor[(3), int32]{2, 2, 2})";
+  const std::string twice = "let %f = fn (%x: Tensor[(n), int32]) { %x * 2 }; ";
+  check_result("def @pair() { " + twice + "(%f, %f) }\ndef @main() { let %t = @pair(); " + call + " }", expected);
+  check_result("def @more(%f: fn (Tensor[(n), int32]) -> Tensor[(n), int32]) {\n"
+               "  fn (%x: Tensor[(n), int32]) { %f(concatenate((%x, %x))) }\n}\n"
+               "def @main() { " + twice + "let %g = @more(%f); (%g(full(1, shape=[1])), %g(full(1, shape=[2]))) }",
+               "(Tensor[(2), int32]{2, 2}, Tensor[(4), int32]{2, 2, 2, 2})");
+  const std::string make = "def @make() { " + twice + "ref(%f) }\n";
+  const std::string read = "let %g = ref_read(%r); let %t = (%g, %g); " + call;
+  CHECK(result_of(make + "def @main() { let %r = @make(); " + read + " }", {}) == expected);
+  CHECK(result_of(make + "def @main() { let %r = if (True) { @make() } else { @make() }; " + read + " }", {}) == expected);
+}
+
+TEST_CASE("arguments of any size, and what another function is named, do not share a size") {
+  check_result("def @main() { @compose(fn (%x: Tensor[(n), int32]) { %x * 2 }, fn (%x: Tensor[(n), int32]) { "
+               "concatenate((%x, %x)) })(full(1, shape=[2])) }",
+               "Tensor[(4), int32]{2, 2, 2, 2}");
+  check_result("def @id(%x: Tensor[(k), int32]) { %x }\ndef @main() { let %h = @id; "
+               "let %f = fn (%g: fn (Tensor[(k), int32]) -> Tensor[(?), int32]) { %g(full(2, shape=[3])) }; "
+               "%f(fn (%x: Tensor[(3), int32]) { %x }) }",
+               "Tensor[(3), int32]{2, 2, 2}");
+}
+
+TEST_CASE("a list of functions has the least precise result of its functions") {
+  const std::string text = R"(
+def @main() {
+  let %any = fn (%x: Tensor[(k), int32]) { %x };
+  let %few = fn (%x: Tensor[(3), int32]) { prefix(%x, argwhere(%x).1) };
+  @map(fn (%f) { sum(%f(full(2, shape=[3]))) }, Cons(%any, Cons(%few, Nil)))
+}
+)";
+  check_text(text);
+  CHECK(result_of(text, {"eta-expand"}) == "Cons(6, Cons(6, Nil))");
+}
+
+TEST_CASE("an unknown size in the result of a function in a reference is another one at each call") {
+  check_result(R"(
+def @f(%r: ref(fn (Tensor[(3), int32]) -> Tensor[(?), int32])) {
+  let %f = ref_read(%r);
+  sum(%f(full(1, shape=[3]))) * 10 + sum(%f(full(0, shape=[3])))
+}
+def @main() {
+  let %r: ref(fn (Tensor[(3), int32]) -> Tensor[(?), int32]) =
+    ref(fn (%x: Tensor[(3), int32]) { concatenate((prefix(%x, argwhere(%x).1), full(1, shape=[1]))) });
+  @f(%r)
+}
+)",
+               "41");
+}
+
+TEST_CASE("a name for two sizes requires that they are equal") {
+  auto named = [](const std::string& size) {
+    return "def @f(%x: Tensor[(m), int32], %w: Tensor[(k), int32]) { let %y: Tensor[(n), int32] = %x; "
+           "let %z: Tensor[(n), int32] = %w; sum(%y) + sum(%z) }\n"
+           "def @main() { @f(full(1, shape=[3]), full(1, shape=[" + size + "])) }";
+  };
+  CHECK(result_of(named("3"), {}) == "6");
+  CHECK(result_of(named("4"), {}) == "status 7");
+  const std::string other = "def @main() { let %f = fn (%x: Tensor[(m), int32]) { let %y: Tensor[(n), int32] = %x; sum(%y) }; "
+                            "let %z: Tensor[(n), int32] = full(1, shape=[4]); sum(%z) + %f(full(1, shape=[3])) }";
+  CHECK(result_of(other, {}) == "7");
+}
+
+TEST_CASE("a size that no tensor of the parameters has cannot be checked") {
+  auto refused = [](const std::string& text) {
+    Diagnostics d;
+    CHECK_FALSE(import_text(text, d));
+    return d.str().find("is not known here: no tensor of the function's parameters has it") != std::string::npos;
+  };
+  const std::string rest = ", %y: Tensor[(?), int32]) -> Tensor[(n), int32] { %y }\ndef @main() { 0 }";
+  CHECK(refused("def @f(%f: fn (int32) -> Tensor[(n), int32]" + rest));
+  CHECK(refused("def @f(%f: ref(Tensor[(n), int32])" + rest));
+  CHECK(refused("def @f(%f: List[Tensor[(n), int32]]" + rest));
+  CHECK(refused("def @f(%r: ref(Tensor[(?), int32])) { ref_write(%r, full(1, shape=[7])) }\ndef @main() { 0 }"));
+  check_result("def @f(%r: ref(Tensor[(n), int32]), %x: Tensor[(n), int32], %y: Tensor[(?), int32]) -> Tensor[(n), int32] { "
+               "ref_write(%r, %x); %y }\n"
+               "def @main() { sum(@f(ref(full(1, shape=[2])), full(2, shape=[2]), full(3, shape=[2]))) }",
+               "6");
+}
+
+TEST_CASE("calls before the result has a type have the sizes of the function, or are refused") {
+  auto refused = [](const std::string& text) {
+    Diagnostics d;
+    CHECK_FALSE(import_text(text, d));
+    return d.str().find("which calls itself, cannot be inferred") != std::string::npos;
+  };
+  const std::string f = "def @f(%x: Tensor[(n), int32], %i: int32)", end = "\ndef @main() { @f(full(1, shape=[2]), 2) }";
+  const std::string grows = " { if (%i == 0) { %x } else { @f(concatenate((%x, %x)), %i - 1) } }";
+  CHECK(refused(f + grows + end));
+  check_result(f + " -> Tensor[(?), int32]" + grows + end, "Tensor[(8), int32]{1, 1, 1, 1, 1, 1, 1, 1}");
+  check_result(f + " { if (%i == 0) { %x } else { @f(%x + %x, %i - 1) } }" + end, "Tensor[(2), int32]{4, 4}");
+  check_result(f + " { let %y = if (%i == 0) { 7 } else { @f(%x, %i - 1) }; 5 }" + end, "5");
+  CHECK(refused(f + " { if (%i == 0) { full(1, shape=[4]) } else { if (%i == 1) { %x } else { @f(%x, %i - 1) } } }" + end));
+  const std::string g = "\ndef @g(%x: Tensor[(NAME), int32], %i: int32) { if (%i == 0) { %x } else { @f(%x, %i - 1) } }";
+  for (const std::string name : {"n", "m"}) {
+    std::string other = g;
+    other.replace(other.find("NAME"), 4, name);
+    CHECK(refused(f + " { if (%i == 0) { %x } else { @g(%x, %i - 1) } }" + other + end));
   }
 }
 
