@@ -14,13 +14,10 @@
 #include <llvm/Target/TargetMachine.h>
 
 #include <algorithm>
-#include <atomic>
-#include <exception>
 #include <mutex>
-#include <system_error>
-#include <thread>
 
 #include "emit/weights.h"
+#include "support/parallel_for.h"
 #include "targets/llvm/aliases.h"
 #include "targets/llvm/cpu_model.h"
 #include "targets/llvm/debug_info.h"
@@ -92,9 +89,6 @@ class Generator {
   // The text or object of every unit, in their fixed order.
   std::vector<std::string> generate(Output output) const {
     std::vector<std::string> results(units_.size());
-    std::atomic<size_t> next = 0;
-    std::exception_ptr failure;
-    std::atomic<bool> failed = false;
     std::mutex telling;
     size_t done = 0;
     auto tell = [&] {
@@ -102,27 +96,12 @@ class Generator {
       std::scoped_lock lock(telling);
       options_.progress(++done, units_.size());
     };
-    auto work = [&] {
+    parallel_for(units_.size(), options_.jobs, [&](size_t i) {
       // Backwards: the last unit, the entry and run functions, may take longest.
-      for (size_t i; !failed && (i = next++) < units_.size();) {
-        try {
-          const size_t unit = units_.size() - 1 - i;
-          results[unit] = compile(units_[unit], output);
-          tell();
-        } catch (...) {
-          if (!failed.exchange(true)) failure = std::current_exception();
-        }
-      }
-    };
-    std::vector<std::thread> threads;
-    try {
-      for (int t = 1; t < options_.jobs; ++t) threads.emplace_back(work);
-    } catch (const std::system_error&) {
-      // The system gives no more threads: those that there are do the work.
-    }
-    work();
-    for (std::thread& t : threads) t.join();
-    if (failure) std::rethrow_exception(failure);
+      const size_t unit = units_.size() - 1 - i;
+      results[unit] = compile(units_[unit], output);
+      tell();
+    });
     return results;
   }
 
@@ -202,6 +181,8 @@ class Generator {
     std::unique_ptr<llvm::TargetMachine> machine = make_target_machine(parts_.target, level, options_.optimization);
     std::map<std::string, Spills> of_function;
     llvm::LLVMContext context;
+    // Names of values are in texts only.
+    context.setDiscardValueNames(output == Output::object);
     llvm::Module module(parts_.interface.prefix, context);
     module.setTargetTriple(parts_.target.triple);
     module.setDataLayout(machine->createDataLayout());
