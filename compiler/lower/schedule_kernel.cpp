@@ -44,8 +44,8 @@ bool differ_in_byte_products_only(const Machine& a, Machine b) {
 // same for a last level that differs in byte products only.
 std::vector<Machine> machines_for(const tensor::TensorFunction& f, std::vector<Machine> machines) {
   if (are_alike_in_fma(machines) && is_short(f)) return {machines[0]};
-  const size_t last = machines.size() - 1;
-  if (last > 0 && !has_bytes(f) && differ_in_byte_products_only(machines[last - 1], machines[last])) machines.pop_back();
+  const bool is_extended = machines.size() > 1 && differ_in_byte_products_only(*(machines.end() - 2), machines.back());
+  if (is_extended && !has_bytes(f)) machines.pop_back();
   return machines;
 }
 

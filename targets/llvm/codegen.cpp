@@ -27,6 +27,7 @@
 #include "targets/llvm/extensions.h"
 #include "targets/llvm/optimize.h"
 #include "targets/llvm/spills.h"
+#include "targets/llvm/target_machine_pool.h"
 
 namespace dlcc::targets {
 
@@ -176,21 +177,26 @@ class Generator {
 
   // depths[k]: the maximum depth of nested loops in a function of kernel k.
   Compiled compile(const Unit& unit, Output output, const std::vector<int>& depths) const {
-    bool is_entry = unit.kernels.empty();
-    const CodeLevel& level = is_entry ? parts_.target.baseline : parts_.target.levels[unit.level];
-    std::unique_ptr<llvm::TargetMachine> machine = make_target_machine(parts_.target, level, options_.optimization);
+    const CodeLevel& level = unit.kernels.empty() ? parts_.target.baseline : parts_.target.levels[unit.level];
+    return target_machines_.with_machine(
+        level, [&](llvm::TargetMachine& machine) { return compile(unit, output, depths, level, machine); });
+  }
+
+  Compiled compile(const Unit& unit, Output output, const std::vector<int>& depths, const CodeLevel& level,
+                   llvm::TargetMachine& machine) const {
+    const bool is_entry = unit.kernels.empty();
     std::map<std::string, Spills> of_function;
     llvm::LLVMContext context;
     // Names of values are in texts only.
     context.setDiscardValueNames(output == Output::object);
     llvm::Module module(parts_.interface.prefix, context);
     module.setTargetTriple(parts_.target.triple);
-    module.setDataLayout(machine->createDataLayout());
+    module.setDataLayout(machine.createDataLayout());
     if (!parts_.target.is_freestanding) module.setPICLevel(llvm::PICLevel::BigPIC);
     assume_aligned_stack(module);
     std::optional<DebugInfo> debug;
     if (options_.text) debug.emplace(module, options_.text_file, options_.optimization > 0);
-    if (is_entry) emit_model(module, parts_, *machine->getMCSubtargetInfo(), debug ? &*debug : nullptr);
+    if (is_entry) emit_model(module, parts_, *machine.getMCSubtargetInfo(), debug ? &*debug : nullptr);
     for (size_t index = 0; const size_t k : unit.kernels) {
       const tensor::Kernel& kernel = parts_.program.kernels[k].at_level(unit.level);
       llvm::Function* function =
@@ -198,13 +204,13 @@ class Generator {
       set_cpu(*function, level);
       std::optional<KernelDebug> kernel_debug;
       if (debug) kernel_debug.emplace(*debug, options_.text->kernels[k][unit.level]);
-      emit_kernel(function, kernel, may_alias_[k], level, *machine->getMCSubtargetInfo(), depths[index++],
+      emit_kernel(function, kernel, may_alias_[k], level, *machine.getMCSubtargetInfo(), depths[index++],
                   parts_.program.threads, kernel_debug ? &*kernel_debug : nullptr);
     }
     if (debug) debug->finish();
     verify(module);
-    if (output != Output::llvm_ir && options_.optimization > 0) optimize(module, *machine);
-    Compiled result{write(module, *machine, output, of_function, is_entry), {}};
+    if (output != Output::llvm_ir && options_.optimization > 0) optimize(module, machine);
+    Compiled result{write(module, machine, output, of_function, is_entry), {}};
     for (const size_t k : unit.kernels) {
       Spills& spills = result.spills.emplace_back();
       for (const auto& [function, of_loops] : of_function)  // the kernel's function and those outlined from it
@@ -242,6 +248,7 @@ class Generator {
 
   ModelParts parts_;
   CodegenOptions options_;
+  mutable TargetMachinePool target_machines_{parts_.target, options_.optimization};
   std::vector<std::vector<bool>> may_alias_;
   ConstantSection constants_;
   std::vector<Unit> units_;

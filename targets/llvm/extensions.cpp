@@ -8,7 +8,8 @@
 namespace dlcc::targets {
 namespace {
 
-// Whether code for the kernel may use instructions of an extension. Transpositions are emitted as shuffles on all levels.
+// Whether code for the kernel may use instructions of an extension. Transpositions are emitted as shuffles on all
+// levels.
 bool calls_instructions(const tensor::Kernel& kernel) {
   bool found = false;
   tensor::for_each_stmt(kernel.body, [&](const tensor::Stmt& s) {
