@@ -34,13 +34,15 @@ Lowerer::Lowerer(const relay::Module& module, const std::vector<tensor::Machine>
   for (const auto& [name, function] : module.functions) uses_.add(function.body, 1);
 }
 
-Program Lowerer::run() {
+Program Lowerer::run(int jobs) {
   program_.dims = relay::input_dims(module_);
   for (const InputDim& d : program_.dims)
     ranges_[scalar_of(d.symbol)] = {d.symbol.low, std::min(d.symbol.high, tensor::max_elements)};
   program_.threads = options_.threads;
   const relay::Function& main = module_.functions.at("main");
   tracks_elements_ = relay::defines_sizes(module_);
+  // Tuning decides one kernel after the other.
+  if (jobs > 1 && !configure_) schedule_ahead(main.body, jobs);
   Environment env;
   for (const relay::Var& p : main.params) env[p->id] = new_input(p->type, p->name);
   std::vector<Operand> results;
@@ -414,9 +416,9 @@ Dim bytes_of(DType type, const Shape& shape) {
 
 std::optional<Program> lower(const relay::Module& module, const std::vector<tensor::Machine>& machines,
                              const tensor::ScheduleOptions& options, Diagnostics& diagnostics,
-                             const Configure& configure) {
+                             const Configure& configure, int jobs) {
   try {
-    return Lowerer(module, machines, options, diagnostics, configure).run();
+    return Lowerer(module, machines, options, diagnostics, configure).run(jobs);
   } catch (const Unsupported&) {
     return std::nullopt;
   }

@@ -19,8 +19,9 @@ using Configure = std::function<tensor::TuningConfig(const tensor::ScheduleReque
 
 // Lowers @main of a module that check_module accepts and whose operators have been fused into tensor functions. Each
 // kernel has one variant per machine. Empty, with diagnostics, for language constructs that have no native code.
-// Without `configure`, schedules follow the machines' estimates and calls have the request hash 0.
+// Without `configure`, schedules follow the machines' estimates and calls have the request hash 0. `jobs`: the number
+// of threads that schedule kernels; the program does not depend on it.
 std::optional<Program> lower(const relay::Module&, const std::vector<tensor::Machine>& machines,
-                             const tensor::ScheduleOptions&, Diagnostics&, const Configure& = {});
+                             const tensor::ScheduleOptions&, Diagnostics&, const Configure& = {}, int jobs = 1);
 
 }  // namespace dlcc::lower

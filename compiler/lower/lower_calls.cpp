@@ -5,17 +5,12 @@
 #include "lower/lowerer.h"
 #include "lower/memory_sizes.h"
 #include "relay/type_arguments.h"
+#include "support/parallel_for.h"
 #include "tensor/analysis.h"
-#include "tensor/operation_count.h"
-#include "tensor/passes/bind_shared.h"
 #include "tensor/passes/bind_sizes.h"
 #include "tensor/passes/compose.h"
-#include "tensor/passes/expand_math.h"
-#include "tensor/passes/parallel_loops.h"
-#include "tensor/passes/serpentine_order.h"
 #include "tensor/passes/specialize.h"
 #include "tensor/simplify.h"
-#include "tensor/verify.h"
 #include "tensor/visit.h"
 
 namespace dlcc::lower {
@@ -374,28 +369,6 @@ bool Lowerer::repeats_large_constants(const TensorCall& call) const {
   return std::ranges::any_of(machines_, [&](const tensor::Machine& m) { return bytes > m.l2_budget(); });
 }
 
-// If the loops of one variant can run in serpentine order, gives all variants the further scalar parameter `backward`,
-// after their first `scalars` ones.
-static bool make_serpentine(tensor::ScheduledFunction& s, const std::vector<const Constant*>& constants,
-                            size_t scalars) {
-  const tensor::Var backward = tensor::make_var("backward");
-  std::vector<tensor::Stmt> bodies;
-  for (const tensor::Kernel& k : s.variants) {
-    std::set<tensor::Buffer> repeated;
-    for (size_t p = 0; p < constants.size(); ++p)
-      if (constants[p]) repeated.insert(k.params[p].buffer);
-    bodies.push_back(tensor::serpentine_order(k.body, backward, repeated));
-  }
-  if (std::ranges::none_of(bodies, [](const tensor::Stmt& body) { return body != nullptr; })) return false;
-  for (size_t level = 0; level < bodies.size(); ++level) {
-    tensor::Kernel& k = s.variants[level];
-    if (bodies[level]) k.body = bodies[level];
-    k.scalars.insert(k.scalars.begin() + static_cast<std::ptrdiff_t>(scalars), backward);
-    tensor::verify_after("serpentine_order", k);
-  }
-  return true;
-}
-
 // The text of the function, whose symbols are sorted, with their numbers as names. So functions that differ in names
 // only have equal texts. New names in the same order keep the order of terms in sizes.
 static std::string text_without_names(const tensor::TensorFunction& f, const std::vector<Symbol>& symbols) {
@@ -407,28 +380,63 @@ static std::string text_without_names(const tensor::TensorFunction& f, const std
   return tensor::print(renamed);
 }
 
-// All levels run the first level's code of a function with few operations: half of them take as long as a call of the
-// kernel, ten nanoseconds, and faster code saves half at most. Levels with and without fused multiply-adds differ in
-// the bits of results, and tuning is for the kernels of the last level.
-std::vector<tensor::Machine> Lowerer::machines_for(const tensor::TensorFunction& f) const {
-  constexpr double few = 1024;
-  const bool are_alike =
-      std::ranges::all_of(machines_, [&](const tensor::Machine& m) { return m.has_fma == machines_[0].has_fma; });
-  const bool is_short = !configure_ && are_alike && tensor::count_operations(f).value_or(few + 1) <= few;
-  return is_short ? std::vector{machines_[0]} : machines_;
+// The part of the key of a kernel that depends on the storage of operands and results.
+static std::string storage_text(const KernelRequest& request) {
+  std::string text;
+  for (bool is_constant : request.schedule.constant) text += is_constant ? " constant" : " variable";
+  for (const Layout& l : request.schedule.layouts) text += " " + tensor::str(l);
+  if (request.repeats_constants) text += " repeated";
+  return text;
+}
+
+KernelRequest Lowerer::kernel_request(const tensor::TensorFunction& f, std::vector<bool> constant,
+                                      std::vector<Layout> layouts) const {
+  layouts.resize(f.params.size() + f.results.size());
+  return {.schedule = {f, std::move(constant), std::move(layouts), machines_, options_, {}},
+          .may_share_code = !configure_};
+}
+
+// Makes the kernels of calls in @main on several threads, before the calls are lowered. These are the calls whose
+// operands do not change the function: it has no symbols, and no operand can become a scalar of the program. Loops are
+// left out, since their calls may repeat large constants.
+void Lowerer::schedule_ahead(const Block& block, int jobs) {
+  std::map<std::string, KernelRequest> requests;
+  add_requests(block, requests);
+  std::vector<KernelRequest*> work;
+  std::vector<ScheduledKernel*> results;
+  for (auto& [key, request] : requests) {
+    work.push_back(&request);
+    results.push_back(&scheduled_ahead_[key]);
+  }
+  parallel_for(work.size(), jobs, [&](size_t k) { *results[k] = schedule_kernel(std::move(*work[k])); });
+}
+
+void Lowerer::add_requests(const Block& block, std::map<std::string, KernelRequest>& requests) const {
+  for (const Binding& b : block.bindings) {
+    if (const auto* call = std::get_if<relay::CallTensor>(&b.op)) add_request(*call, requests);
+    if (const auto* branch = std::get_if<relay::If>(&b.op))
+      relay::for_each_block(b.op, [&](const Block& arm) { add_requests(arm, requests); });
+  }
+}
+
+void Lowerer::add_request(const relay::CallTensor& call, std::map<std::string, KernelRequest>& requests) const {
+  const tensor::TensorFunction& f = module_.tensor_functions.at(call.function);
+  std::vector<bool> constant;
+  for (const Atom& a : call.args) constant.push_back(std::holds_alternative<Constant>(a));
+  for (size_t k = 0; k < constant.size(); ++k)
+    if (!constant[k] && product(f.params[k]->shape) == Dim(1)) return;
+  if (!tensor::symbols_of(f).empty() || view_offset(f, call.layouts)) return;
+  KernelRequest request = kernel_request(f, std::move(constant), call.layouts);
+  requests.emplace(call.function + storage_text(request), std::move(request));
 }
 
 const Lowerer::Scheduled& Lowerer::scheduled(const TensorCall& call) {
   const tensor::TensorFunction& f = call.function;
   std::vector<bool> constant;
   for (const Constant* c : call.constants) constant.push_back(c != nullptr);
-  tensor::ScheduleRequest request{f, std::move(constant), call.layouts, machines_for(f), options_, {}};
-  std::string storage;
-  for (bool is_constant : request.constant) storage += is_constant ? " constant" : " variable";
-  request.layouts.resize(f.params.size() + f.results.size());
-  for (const Layout& l : request.layouts) storage += " " + tensor::str(l);
-  const bool repeats = repeats_large_constants(call);
-  if (repeats) storage += " repeated";
+  KernelRequest request = kernel_request(f, std::move(constant), call.layouts);
+  request.repeats_constants = repeats_large_constants(call);
+  const std::string storage = storage_text(request);
   const std::string key = call.key + storage;
   if (auto it = scheduled_.find(key); it != scheduled_.end()) return it->second;
   std::vector<Symbol> symbols = tensor::symbols_of(f);
@@ -436,32 +444,15 @@ const Lowerer::Scheduled& Lowerer::scheduled(const TensorCall& call) {
   if (auto it = scheduled_.find(structure); it != scheduled_.end())
     return scheduled_.emplace(key, it->second).first->second;
 
-  uint64_t hash = configure_ ? tensor::hash_of(request) : 0;
-  if (configure_) request.config = configure_(request, hash);
-  tensor::ScheduledFunction s = tensor::schedule(std::move(request));
-  const bool is_serpentine = repeats && make_serpentine(s, call.constants, f.scalars.size());
-  KernelVariants kernel{f.name, {}};
-  std::string text;  // calls whose kernels print the same text share one kernel
-  for (size_t level = 0; level < s.variants.size(); ++level) {
-    tensor::Kernel& k = s.variants[level];
-    auto run = [&](const char* pass, tensor::Stmt body) {
-      k.body = std::move(body);
-      tensor::verify_after(pass, k);
-    };
-    // Machines without vectors emulate fused multiply-adds, so that functions have the bits of machines that have them.
-    const bool fused = options_.strict || machines_[level].has_fma || machines_[level].lanes(32) == 1;
-    run("expand_math", tensor::expand_math(k.body, {.fused = fused, .fast = !options_.strict}));
-    run("bind_shared", tensor::bind_shared(k.body));
-    run("choose_parallel_loops", tensor::choose_parallel_loops(k.body, options_.threads, machines_[level]));
-    k.name.clear();
-    text += tensor::print(k);
-    k.name = f.name;
-    kernel.variants.push_back(std::move(k));
-  }
-  auto [it, is_new] = kernel_by_text_.emplace(std::move(text), static_cast<int>(program_.kernels.size()));
-  if (is_new) program_.kernels.push_back(std::move(kernel));
+  uint64_t hash = configure_ ? tensor::hash_of(request.schedule) : 0;
+  if (configure_) request.schedule.config = configure_(request.schedule, hash);
+  auto ahead = scheduled_ahead_.extract(key);
+  ScheduledKernel s = ahead ? std::move(ahead.mapped()) : schedule_kernel(std::move(request));
+  // Calls whose kernels print the same text share one kernel.
+  auto [it, is_new] = kernel_by_text_.emplace(std::move(s.text), static_cast<int>(program_.kernels.size()));
+  if (is_new) program_.kernels.push_back(std::move(s.kernel));
   Scheduled result{it->second, std::move(s.packing), std::move(s.in_place), tensor::multiply_accumulates(f),
-                   hash,       is_serpentine,        std::move(symbols)};
+                   hash,       s.is_serpentine,      std::move(symbols)};
   if (!structure.empty()) scheduled_.emplace(structure, result);
   return scheduled_.emplace(key, std::move(result)).first->second;
 }

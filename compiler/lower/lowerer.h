@@ -14,6 +14,7 @@
 
 #include "lower/in_place_concat.h"
 #include "lower/lower.h"
+#include "lower/schedule_kernel.h"
 #include "lower/shared_functions.h"
 #include "relay/passes/replace.h"
 #include "relay/tail_recursion.h"
@@ -33,7 +34,7 @@ class Lowerer {
   Lowerer(const relay::Module& module, const std::vector<tensor::Machine>& machines,
           const tensor::ScheduleOptions& options, Diagnostics& diagnostics, const Configure& configure);
 
-  Program run();
+  Program run(int jobs);
 
  private:
   struct Operand;
@@ -203,8 +204,12 @@ class Lowerer {
   bool depends_on_data(const Dim&) const;
   void note_concatenation(const TensorCall&, const Invoke&);
   const Scheduled& scheduled(const TensorCall&);
-  // The machines for which a function has kernels.
-  std::vector<tensor::Machine> machines_for(const tensor::TensorFunction&) const;
+  KernelRequest kernel_request(const tensor::TensorFunction&, std::vector<bool> constant,
+                               std::vector<tensor::Layout>) const;
+  void schedule_ahead(const relay::Block&, int jobs);
+  // Adds the requests of calls that schedule_ahead() schedules, by the keys of their kernels.
+  void add_requests(const relay::Block&, std::map<std::string, KernelRequest>&) const;
+  void add_request(const relay::CallTensor&, std::map<std::string, KernelRequest>&) const;
   static std::map<std::string, Dim> sizes_of_kernel(const Scheduled&, const TensorCall&);
   // Whether a loop repeats the call, with constants too large to stay in the second-level cache between the calls.
   bool repeats_large_constants(const TensorCall&) const;
@@ -267,6 +272,7 @@ class Lowerer {
   std::map<std::string, Instance> instances_;               // by name, types and constants
   int64_t inlined_ = 0;                                     // operations of inlined functions, counted for each call
   std::map<uint64_t, std::vector<int>> constants_by_hash_;  // indices in Program::constants
+  std::map<std::string, ScheduledKernel> scheduled_ahead_;  // by the key in scheduled_, where no call was lowered yet
   std::map<std::string, Scheduled> scheduled_;
   std::map<std::string, int> kernel_by_text_;
   std::set<std::string> active_ = {"main"};     // functions being lowered

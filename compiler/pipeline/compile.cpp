@@ -139,8 +139,9 @@ std::optional<Planned> Compiler::plan(const relay::Module& module, const targets
   Planned result{target, {}, {}, {}, {}};
   std::vector<tensor::Machine> machines;
   for (const targets::CodeLevel& level : target.levels) machines.push_back(level.machine);
-  auto program =
-      timer_.run("lower", [&] { return lower::lower(module, machines, options_.schedule, diagnostics_, configure); });
+  auto program = timer_.run("lower", [&] {
+    return lower::lower(module, machines, options_.schedule, diagnostics_, configure, options_.jobs);
+  });
   if (!program) return std::nullopt;
   result.program = std::move(*program);
   targets::remove_unused_extension(result.program, result.target);

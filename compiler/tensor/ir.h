@@ -135,6 +135,8 @@ class Expr {
   const ExprNode* operator->() const { return node_.get(); }
   const ExprNode* get() const { return node_.get(); }
   bool same_node(const Expr& o) const { return node_ == o.node_; }
+  // Whether other Exprs may refer to the node. A node that is not shared is reached once by a walk from its root.
+  bool is_shared() const { return node_.use_count() > 1; }
 
  private:
   std::shared_ptr<const ExprNode> node_;

@@ -207,6 +207,7 @@ struct Machine {
   // memory.
   int64_t max_halo_growth = 4;
 
+  bool operator==(const Machine&) const = default;
   int lanes(int element_bits) const { return std::max(vector_bytes * 8 / element_bits, 1); }
   // Whether addresses at multiples of this distance share a set of the first-level cache.
   bool share_cache_set(int64_t distance_bits) const { return distance_bits % (8 * l1_way_bytes) == 0; }

@@ -53,19 +53,26 @@ Expr map_operands(const Expr& e, const std::function<Expr(const Expr&)>& f) {
 
 namespace {
 
+// Rewrites each node once, also one that several expressions share: roots and shared nodes are remembered.
 class ExprRewriter {
  public:
   explicit ExprRewriter(const std::function<Expr(const Expr&)>& f) : f_(f) {}
 
-  Expr operator()(const Expr& e) {
-    if (!e) return e;
+  Expr operator()(const Expr& root) { return root ? remembered(root) : root; }
+
+ private:
+  Expr remembered(const Expr& e) {
     if (auto it = done_.find(e.get()); it != done_.end()) return it->second.second;
-    Expr result = f_(map_operands(e, [&](const Expr& child) { return (*this)(child); }));
+    Expr result = rewritten(e);
     done_.emplace(e.get(), std::pair(e, result));  // keeps `e` alive, so that its address stays its own
     return result;
   }
 
- private:
+  Expr rewritten(const Expr& e) {
+    return f_(
+        map_operands(e, [&](const Expr& child) { return child.is_shared() ? remembered(child) : rewritten(child); }));
+  }
+
   const std::function<Expr(const Expr&)>& f_;
   std::map<const ExprNode*, std::pair<Expr, Expr>> done_;
 };
@@ -171,7 +178,7 @@ std::function<Expr(const Expr&)> replacing(const Substitution& map) {
 void for_each_expr(const Expr& root, const std::function<void(const Expr&)>& visit) {
   std::set<const ExprNode*> seen;
   auto walk = [&](auto& self, const Expr& e) -> void {
-    if (!seen.insert(e.get()).second) return;
+    if (e.is_shared() && !seen.insert(e.get()).second) return;
     for_each_operand(*e, [&](const Expr& child) { self(self, child); });
     visit(e);
   };

@@ -14,13 +14,10 @@
 #include <llvm/Target/TargetMachine.h>
 
 #include <algorithm>
-#include <atomic>
-#include <exception>
 #include <mutex>
-#include <system_error>
-#include <thread>
 
 #include "emit/weights.h"
+#include "support/parallel_for.h"
 #include "targets/llvm/aliases.h"
 #include "targets/llvm/cpu_model.h"
 #include "targets/llvm/debug_info.h"
@@ -30,6 +27,7 @@
 #include "targets/llvm/extensions.h"
 #include "targets/llvm/optimize.h"
 #include "targets/llvm/spills.h"
+#include "targets/llvm/target_machine_pool.h"
 
 namespace dlcc::targets {
 
@@ -92,9 +90,6 @@ class Generator {
   // The text or object of every unit, in their fixed order.
   std::vector<std::string> generate(Output output) const {
     std::vector<std::string> results(units_.size());
-    std::atomic<size_t> next = 0;
-    std::exception_ptr failure;
-    std::atomic<bool> failed = false;
     std::mutex telling;
     size_t done = 0;
     auto tell = [&] {
@@ -102,27 +97,12 @@ class Generator {
       std::scoped_lock lock(telling);
       options_.progress(++done, units_.size());
     };
-    auto work = [&] {
+    parallel_for(units_.size(), options_.jobs, [&](size_t i) {
       // Backwards: the last unit, the entry and run functions, may take longest.
-      for (size_t i; !failed && (i = next++) < units_.size();) {
-        try {
-          const size_t unit = units_.size() - 1 - i;
-          results[unit] = compile(units_[unit], output);
-          tell();
-        } catch (...) {
-          if (!failed.exchange(true)) failure = std::current_exception();
-        }
-      }
-    };
-    std::vector<std::thread> threads;
-    try {
-      for (int t = 1; t < options_.jobs; ++t) threads.emplace_back(work);
-    } catch (const std::system_error&) {
-      // The system gives no more threads: those that there are do the work.
-    }
-    work();
-    for (std::thread& t : threads) t.join();
-    if (failure) std::rethrow_exception(failure);
+      const size_t unit = units_.size() - 1 - i;
+      results[unit] = compile(units_[unit], output);
+      tell();
+    });
     return results;
   }
 
@@ -197,19 +177,26 @@ class Generator {
 
   // depths[k]: the maximum depth of nested loops in a function of kernel k.
   Compiled compile(const Unit& unit, Output output, const std::vector<int>& depths) const {
-    bool is_entry = unit.kernels.empty();
-    const CodeLevel& level = is_entry ? parts_.target.baseline : parts_.target.levels[unit.level];
-    std::unique_ptr<llvm::TargetMachine> machine = make_target_machine(parts_.target, level, options_.optimization);
+    const CodeLevel& level = unit.kernels.empty() ? parts_.target.baseline : parts_.target.levels[unit.level];
+    return target_machines_.with_machine(
+        level, [&](llvm::TargetMachine& machine) { return compile(unit, output, depths, level, machine); });
+  }
+
+  Compiled compile(const Unit& unit, Output output, const std::vector<int>& depths, const CodeLevel& level,
+                   llvm::TargetMachine& machine) const {
+    const bool is_entry = unit.kernels.empty();
     std::map<std::string, Spills> of_function;
     llvm::LLVMContext context;
+    // Names of values are in texts only.
+    context.setDiscardValueNames(output == Output::object);
     llvm::Module module(parts_.interface.prefix, context);
     module.setTargetTriple(parts_.target.triple);
-    module.setDataLayout(machine->createDataLayout());
+    module.setDataLayout(machine.createDataLayout());
     if (!parts_.target.is_freestanding) module.setPICLevel(llvm::PICLevel::BigPIC);
     assume_aligned_stack(module);
     std::optional<DebugInfo> debug;
     if (options_.text) debug.emplace(module, options_.text_file, options_.optimization > 0);
-    if (is_entry) emit_model(module, parts_, *machine->getMCSubtargetInfo(), debug ? &*debug : nullptr);
+    if (is_entry) emit_model(module, parts_, *machine.getMCSubtargetInfo(), debug ? &*debug : nullptr);
     for (size_t index = 0; const size_t k : unit.kernels) {
       const tensor::Kernel& kernel = parts_.program.kernels[k].at_level(unit.level);
       llvm::Function* function =
@@ -217,13 +204,13 @@ class Generator {
       set_cpu(*function, level);
       std::optional<KernelDebug> kernel_debug;
       if (debug) kernel_debug.emplace(*debug, options_.text->kernels[k][unit.level]);
-      emit_kernel(function, kernel, may_alias_[k], level, *machine->getMCSubtargetInfo(), depths[index++],
+      emit_kernel(function, kernel, may_alias_[k], level, *machine.getMCSubtargetInfo(), depths[index++],
                   parts_.program.threads, kernel_debug ? &*kernel_debug : nullptr);
     }
     if (debug) debug->finish();
     verify(module);
-    if (output != Output::llvm_ir && options_.optimization > 0) optimize(module, *machine);
-    Compiled result{write(module, *machine, output, of_function, is_entry), {}};
+    if (output != Output::llvm_ir && options_.optimization > 0) optimize(module, machine);
+    Compiled result{write(module, machine, output, of_function, is_entry), {}};
     for (const size_t k : unit.kernels) {
       Spills& spills = result.spills.emplace_back();
       for (const auto& [function, of_loops] : of_function)  // the kernel's function and those outlined from it
@@ -261,6 +248,7 @@ class Generator {
 
   ModelParts parts_;
   CodegenOptions options_;
+  mutable TargetMachinePool target_machines_{parts_.target, options_.optimization};
   std::vector<std::vector<bool>> may_alias_;
   ConstantSection constants_;
   std::vector<Unit> units_;

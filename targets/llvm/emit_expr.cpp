@@ -55,10 +55,6 @@ Value* KernelEmitter::intrinsic(ID id, std::initializer_list<Value*> args) {
   return b_.CreateIntrinsic(id, {(*args.begin())->getType()}, llvm::ArrayRef<Value*>(args.begin(), args.size()));
 }
 
-bool KernelEmitter::has_mask_registers() const {
-  return cpu_.getTargetTriple().isX86() && cpu_.checkFeatures("+avx512f");
-}
-
 bool KernelEmitter::converts_halves() const {
   const llvm::Triple& triple = cpu_.getTargetTriple();
   if (triple.isX86()) return cpu_.checkFeatures("+f16c");
@@ -230,7 +226,7 @@ Value* KernelEmitter::emit_extremum(const Binary& x, Value* a, Value* b, DType t
   // x86 without mask registers: a maxps, which selects `b` if an operand is NaN or both are zeros, a test of `a`, and a
   // blend. LLVM would merge the selects below into two comparisons, a disjunction and a blend. Without the flag nsz,
   // it would order the zeros, which takes more instructions.
-  if (cpu_.getTargetTriple().isX86() && !has_mask_registers() && !is_number(x.a)) {
+  if (cpu_.getTargetTriple().isX86() && !has_mask_registers_ && !is_number(x.a)) {
     Value* extremum = b_.CreateBinaryIntrinsic(is_max ? llvm::Intrinsic::maximum : llvm::Intrinsic::minimum, a, b);
     if (auto* call = llvm::dyn_cast<llvm::Instruction>(extremum)) call->setHasNoSignedZeros(true);
     return extremum;
@@ -241,7 +237,7 @@ Value* KernelEmitter::emit_extremum(const Binary& x, Value* a, Value* b, DType t
   // registers, a constant NaN takes its place: x86 then needs a maxps and one comparison, whereas with `a` itself LLVM
   // merges the selects into two comparisons and a mask operation.
   Value* is_nan = b_.CreateFCmpUNO(a, a);
-  return b_.CreateSelect(is_nan, has_mask_registers() ? llvm::ConstantFP::getQNaN(a->getType()) : a, extremum);
+  return b_.CreateSelect(is_nan, has_mask_registers_ ? llvm::ConstantFP::getQNaN(a->getType()) : a, extremum);
 }
 
 Value* KernelEmitter::emit_comparison(BinaryOp op, Value* a, Value* b, DType type) {

@@ -46,6 +46,7 @@ KernelEmitter::KernelEmitter(const CodeLevel& level, const llvm::MCSubtargetInfo
                              llvm::Function* function, int threads, const KernelDebug* debug)
     : level_(level),
       cpu_(cpu),
+      has_mask_registers_(cpu.getTargetTriple().isX86() && cpu.checkFeatures("+avx512f")),
       kernel_(kernel),
       function_(function),
       b_(function->getContext()),

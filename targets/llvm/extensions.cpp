@@ -2,15 +2,20 @@
 
 #include <algorithm>
 
+#include "tensor/tile_transpose.h"
 #include "tensor/visit.h"
 
 namespace dlcc::targets {
 namespace {
 
-bool calls_intrinsics(const tensor::Kernel& kernel) {
+// Whether code for the kernel may use instructions of an extension. Transpositions are emitted as shuffles on all
+// levels.
+bool calls_instructions(const tensor::Kernel& kernel) {
   bool found = false;
-  tensor::for_each_stmt(
-      kernel.body, [&](const tensor::Stmt& s) { found = found || tensor::as<tensor::IntrinsicCall>(s) != nullptr; });
+  tensor::for_each_stmt(kernel.body, [&](const tensor::Stmt& s) {
+    const auto* call = tensor::as<tensor::IntrinsicCall>(s);
+    found = found || (call && call->intrinsic->emission != tensor::tile_transpose_emission);
+  });
   return found;
 }
 
@@ -20,13 +25,13 @@ size_t level_of_kernel(const lower::Program& program, const Target& target, size
   const lower::KernelVariants& k = program.kernels[kernel];
   if (k.variants.size() == 1) return 0;
   const bool extends = level > 0 && target.levels[level].is_extension;
-  return extends && !calls_intrinsics(k.variants[level]) ? level - 1 : level;
+  return extends && !calls_instructions(k.variants[level]) ? level - 1 : level;
 }
 
 void remove_unused_extension(lower::Program& program, Target& target) {
   if (target.levels.size() < 2 || !target.levels.back().is_extension) return;
   const auto is_used = [&](const lower::KernelVariants& k) {
-    return k.variants.size() == target.levels.size() && calls_intrinsics(k.variants.back());
+    return k.variants.size() == target.levels.size() && calls_instructions(k.variants.back());
   };
   if (std::ranges::any_of(program.kernels, is_used)) return;
   for (auto& kernel : program.kernels)

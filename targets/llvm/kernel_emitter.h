@@ -284,13 +284,13 @@ class KernelEmitter {
   llvm::Type* value_type(DType);                // of an expression
   llvm::Type* storage_type(DType);              // of an element in memory
   Value* intrinsic(llvm::Intrinsic::ID, std::initializer_list<Value*>);
-  bool has_mask_registers() const;  // of the CPU
-  bool converts_halves() const;     // the CPU has instructions between float16 and float32
+  bool converts_halves() const;  // the CPU has instructions between float16 and float32
   bool is_arm32() const;
   bool has_fma(llvm::Type*) const;  // the CPU has an instruction for this type
 
   const CodeLevel& level_;
   const llvm::MCSubtargetInfo& cpu_;
+  bool has_mask_registers_;  // of the CPU: each test of a feature by name takes a microsecond
   const tensor::Kernel& kernel_;
   llvm::Function* function_;
   llvm::IRBuilder<> b_;

@@ -16,6 +16,8 @@ same() {
 }
 "$dlcc" digits.onnx -o digits.o -j2
 same "$PWD/digits.o" "two threads"
+"$dlcc" digits.onnx -o digits.o -j16
+same "$PWD/digits.o" "sixteen threads"
 LC_ALL=C.UTF-8 LANG=de_DE.UTF-8 "$dlcc" digits.onnx -o digits.o
 same "$PWD/digits.o" "another locale"
 setarch -R "$dlcc" digits.onnx -o digits.o

@@ -2,6 +2,7 @@
 #include "tensor/intrinsic.h"
 
 #include "harness.h"
+#include "targets/llvm/extensions.h"
 #include "tensor/byte_products.h"
 #include "tensor/evaluate.h"
 #include "tensor/known_intrinsics.h"
@@ -230,4 +231,26 @@ TEST_CASE("tiles of narrow elements are transposed by interleaving their rows") 
       REQUIRE_MESSAGE(ran, diagnostics.str());
       CHECK(ran->outputs[0].same_as(evaluate(kernel, inputs).results[0]));
     }
+}
+
+TEST_CASE("a level for dot products of bytes has no code of its own for transpositions") {
+  Diagnostics diagnostics;
+  targets::Target target = *targets::find_target("x86-64", "", "", diagnostics);
+  REQUIRE(target.levels.size() == 3);
+  auto program_of = [](const std::string& text) {
+    Diagnostics d;
+    auto m = parse(text, "test", d, known_intrinsics());
+    REQUIRE(m);
+    lower::Program program;
+    program.kernels.push_back({"k", {m->kernels[0], m->kernels[0], m->kernels[0]}});
+    return program;
+  };
+  lower::Program transposition = program_of(R"(kernel @k(read x: f32[8, 8], write y: f32[8, 8]) {
+    call transpose.f32.x8.0.0(x[0, 0], y[0, 0])
+  })");
+  CHECK(targets::level_of_kernel(transposition, target, 0, 2) == 1);
+  CHECK(targets::level_of_kernel(transposition, target, 0, 1) == 1);
+  targets::remove_unused_extension(transposition, target);
+  CHECK(target.levels.size() == 2);
+  CHECK(transposition.kernels[0].variants.size() == 2);
 }
