@@ -267,13 +267,13 @@ Type Inference::name_new_symbols(const Type& found, const Type& annotation, int 
     std::optional<std::string> from = plain_symbol(tensor->shape[i]), to = plain_symbol(wanted[i]);
     if (!to) name_symbols_in(tensor->shape[i], wanted[i], is_fresh, names);
     if (!to || symbols_.contains(*to)) continue;
-    const bool is_named =
-        from && is_fresh(*from) && *to != "?" && names.emplace(*from, wanted[i]).first->second == wanted[i];
-    if (is_named) continue;
     if (const auto known = known_names_.find(*to); known != known_names_.end()) {
       wanted[i] = known->second;
       continue;
     }
+    const bool is_named =
+        from && is_fresh(*from) && *to != "?" && names.emplace(*from, wanted[i]).first->second == wanted[i];
+    if (is_named) continue;
     if (*to != "?" && tensor->shape[i] != unknown_dim()) known_names_.insert_or_assign(*to, tensor->shape[i]);
     wanted[i] = unknown_dim();
   }

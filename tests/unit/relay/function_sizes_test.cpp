@@ -269,6 +269,12 @@ TEST_CASE("a name for two sizes requires that they are equal") {
   const std::string other = "def @main() { let %f = fn (%x: Tensor[(m), int32]) { let %y: Tensor[(n), int32] = %x; sum(%y) }; "
                             "let %z: Tensor[(n), int32] = full(1, shape=[4]); sum(%z) + %f(full(1, shape=[3])) }";
   CHECK(result_of(other, {}) == "7");
+  const std::string few = "prefix(%x, argwhere(%x).1)";
+  check_result("def @f(%x: Tensor[(3), int32]) { let %p = " + few + "; let %y: Tensor[(n), int32] = %p; " +
+                   "let %z: Tensor[(n), int32] = " + few + "; sum(%y + %z) }\ndef @main() { @f(full(1, shape=[3])) }",
+               "6");
+  CHECK(result_of("def @main() { let %x = full(1, shape=[3]); let %p = " + few + "; let %y: Tensor[(n), int32] = %p; " +
+                      "let %z: Tensor[(n), int32] = prefix(%x, argwhere(%x - 1).1); (%y, %z) }", {}) == "status 7");
 }
 
 TEST_CASE("a size that no tensor of the parameters has cannot be checked") {
