@@ -84,6 +84,25 @@ void Inference::own_sizes_of_values(const Function& function) {
     if (!symbols_.contains(size) || closure_symbols_.contains(size)) own(size);
 }
 
+// Sizes of parameters that no tensor of them has are not known when the function runs: those in data, references and
+// functions.
+void Inference::enter_parameter_sizes(const Function& function, bool is_local) {
+  std::set<std::string> bound;
+  std::vector<Type> types;
+  for (const Var& p : function.params)
+    if (const Type type = unifier_.resolve(p->type)) types.push_back(type);
+  for (const Type& type : types)
+    for_each_field(type, [&](const Type& field) {
+      if (as<TensorType>(field)) add_symbols(field, bound);
+    });
+  for (const Type& type : types)
+    for_each_symbol(type, [&](const Symbol& s) {
+      const bool is_own = !value_symbols_.contains(s.name) && (!is_local || closure_symbols_.contains(s.name));
+      if (is_own && s.name != "?") unbound_symbols_.insert(s.name);
+    });
+  for (const std::string& name : bound) unbound_symbols_.erase(name);
+}
+
 // Only declared sizes are checked: operators compute all other sizes from them, and check their results.
 void Inference::check_size(const Type& type, const SourceLocation& location, const std::string& what) {
   for_each_field(unifier_.shallow(type), [&](const Type& field) {

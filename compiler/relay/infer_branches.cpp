@@ -99,7 +99,7 @@ void Inference::bind_constructor(Pattern::Constructor& p, const Type& type, int 
 // ---- branches that meet ---------------------------------------------------------------------------------------------
 
 Inference::Branch Inference::infer_branch(Block& block, const SourceLocation& outer) {
-  const std::map<std::string, Dim> known_names = known_names_;
+  const std::map<std::string, Dim> known_names = known_names_;  // a branch's own ones mean nothing outside of it
   Type type = infer_block(block);
   known_names_ = known_names;
   if (block.range.line > 0) return {&block, std::move(type), outer.within(block.range)};

@@ -36,6 +36,15 @@ Operation Inference::cast(const Atom& atom, const Type& found, const Type& expec
   return tuple;
 }
 
+Var Inference::bind(std::string name, Operation op, const SourceLocation& location) {
+  Binding binding{module_.fresh(std::move(name)), std::move(op), location};
+  Var var = binding.var;
+  var->type = std::visit([&](auto& o) { return infer(binding, o); }, binding.op);
+  learn(binding);
+  out_->push_back(std::move(binding));
+  return var;
+}
+
 // The sizes in the result of a function that its body defines, other ones at each call. Those of a function that it
 // returns are found at each call of that one.
 std::set<std::string> Inference::defined_sizes(const Atom& atom, const FunctionType& f) const {

@@ -122,27 +122,6 @@ Type Inference::with_own_sizes(const Function& function, const Type& result) {
   });
 }
 
-// ---- sizes that are not known ---------------------------------------------------------------------------------------
-
-// Sizes of parameters that no tensor of them has are not known when the function runs: those in data, references and
-// functions.
-void Inference::enter_parameter_sizes(const Function& function, bool is_local) {
-  std::set<std::string> bound;
-  std::vector<Type> types;
-  for (const Var& p : function.params)
-    if (const Type type = unifier_.resolve(p->type)) types.push_back(type);
-  for (const Type& type : types)
-    for_each_field(type, [&](const Type& field) {
-      if (as<TensorType>(field)) add_symbols(field, bound);
-    });
-  for (const Type& type : types)
-    for_each_symbol(type, [&](const Symbol& s) {
-      const bool is_own = !value_symbols_.contains(s.name) && (!is_local || closure_symbols_.contains(s.name));
-      if (is_own && s.name != "?") unbound_symbols_.insert(s.name);
-    });
-  for (const std::string& name : bound) unbound_symbols_.erase(name);
-}
-
 // ---- calls before the type of the result ----------------------------------------------------------------------------
 
 static std::string name_of_function(const Atom& function) {

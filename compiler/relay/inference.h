@@ -42,6 +42,7 @@ class Inference {
   // Of a local function with this declared result, in which the sizes with these names are known.
   void infer_body(Function&, const Type& declared, const std::set<std::string>& known, const SourceLocation&);
   void own_sizes_of_values(const Function&);
+  void enter_parameter_sizes(const Function&, bool is_local);
   void own_new_sizes(const Function&, int first_symbol);                         // of a local function
   void check_size(const Type&, const SourceLocation&, const std::string& what);  // whether it fits 63 bits
   void finish(Function&);  // replaces filled holes; open ones are errors
@@ -56,8 +57,7 @@ class Inference {
   void name_sizes_in_data(const Type& found, const Type& annotation, int first_symbol,
                           std::map<std::string, Dim>& names) const;
   Type own_sizes_of_annotation(const Type& annotation);
-  Type name_new_symbols(const Type& found, const Type& annotation, int first_symbol,
-                        std::map<std::string, Dim>& names);
+  Type name_new_symbols(const Type& found, const Type& annotation, int first_symbol, std::map<std::string, Dim>& names);
   void apply_annotation(Binding&, Type found, Type annotation, int first_symbol);
   bool has_annotated_sizes(Binding&, const Type& found, const Type& annotation);
 
@@ -70,7 +70,6 @@ class Inference {
   void coerce_result(Function&, const Type& found, const Type& declared, const std::set<std::string>& known,
                      const SourceLocation&);
   Type with_own_sizes(const Function&, const Type& result);
-  void enter_parameter_sizes(const Function&, bool is_local);
   void note_early_call(const Atom& callee, std::map<std::string, Dim> sizes);
   void check_early_calls(const Atom& name, const Function&, const SourceLocation&);
 
@@ -104,7 +103,7 @@ class Inference {
   Type join(std::vector<Branch>&, const SourceLocation&, const std::string& what);
   Type join(const Branch&, const Branch&, const SourceLocation&, const std::string& what, bool in_result = false);
 
-  // ---- calls and relations (infer_calls.cpp)
+  // ---- calls (infer_calls.cpp)
   Type type_of(const Atom&, const SourceLocation&);
   Type type_of_operand(const Atom&, const SourceLocation&);
   Type call_operator(const Operator*, Call&, const SourceLocation&);
@@ -129,6 +128,8 @@ class Inference {
   bool pass_argument(Type found, Type param, size_t index, std::map<std::string, Dim>& sizes, Call&,
                      const SourceLocation&);
   Type instantiate(const FunctionType&);
+
+  // ---- holes and symbols (infer_relations.cpp)
   Type open_holes(const Type&);  // "_" becomes a new hole
   Type open_symbols(const Type&, const std::function<bool(const std::string&)>& quantified);
   Dim fresh_symbol();
@@ -208,7 +209,7 @@ class Inference {
   void drop_general_values();
   void merge_copies();
 
-  // ---- the queue of relations (infer_calls.cpp)
+  // ---- the queue of relations (infer_relations.cpp)
   // One attempt: the hole that blocks the relation, or 0 when it is decided.
   using Attempt = std::function<int()>;
   void relate(Attempt, const SourceLocation&, std::string what, Instance* instance = nullptr);
@@ -247,16 +248,16 @@ class Inference {
   std::vector<Binding>* out_ = nullptr;      // bindings of the block that is being inferred
   std::set<std::string> symbols_of_text_;    // of the module before inference, and those of templates
   std::set<std::string> symbols_;            // dimension symbols introduced so far in the current global function
-  std::set<std::string> result_names_;       // of them, those that only the result of a local function has from its text
-  std::map<std::string, Dim> known_names_;   // sizes that only annotations name, where the value's size is known
-  std::set<std::string> closure_symbols_;    // symbols of which each call of a local function or value finds its own
-  std::set<std::string> fixed_symbols_;      // those that are sizes of the local functions around the current operation
-  std::set<std::string> value_symbols_;      // those of them that are sizes of function values (function_sizes.h)
+  std::set<std::string> result_names_;      // of them, those that only the result of a local function has from its text
+  std::map<std::string, Dim> known_names_;  // sizes that only annotations name, where the value's size is known
+  std::set<std::string> closure_symbols_;   // symbols of which each call of a local function or value finds its own
+  std::set<std::string> fixed_symbols_;     // those that are sizes of the local functions around the current operation
+  std::set<std::string> value_symbols_;     // those of them that are sizes of function values (function_sizes.h)
   int next_symbol_ = 1;
   // Symbols in the results of local functions that their bodies define, by variable. Each call of a function that is
   // used repeatedly has new ones.
   std::map<int, std::set<std::string>> result_symbols_;
-  std::set<std::string> unbound_symbols_;      // sizes of parameters that no tensor of them has
+  std::set<std::string> unbound_symbols_;  // sizes of parameters that no tensor of them has
   // The sizes of calls of functions whose results have no types yet, by function.
   std::map<std::string, std::vector<std::map<std::string, Dim>>> early_calls_;
   std::string global_;                         // the global function that is being inferred
@@ -266,7 +267,7 @@ class Inference {
   std::set<int> functions_;                    // variables that name functions that are not generic, global or local
   std::set<int> type_variables_;               // of the functions around the current operation
 
-  std::set<int> open_arguments_;  // the holes that were type arguments of generic functions and constructors
+  std::set<int> open_arguments_;           // the holes that were type arguments of generic functions and constructors
   std::map<std::string, Function> texts_;  // of global functions that may be templates, before inference
   std::map<const Function*, std::vector<std::pair<TypeVariable, Type>>> kinds_;  // holes of shapes and element types
   Scopes scopes_;
