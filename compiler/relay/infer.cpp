@@ -356,12 +356,13 @@ bool Inference::has_annotated_sizes(Binding& binding, const Type& found, const T
     out_->push_back({std::get<Var>(value), std::move(binding.op), binding.location});
     learn(out_->back());
   }
+  const Atom named = value;
   binding.op = Alias{value};
   if (!coerce(value, found, to, binding.location)) return false;
   Alias alias{value};
   binding.var->type = infer(binding, alias);
   binding.op = std::move(alias);
-  globals_.erase(binding.var->id);
+  if (!names_same(named, value)) globals_.erase(binding.var->id);
   return true;
 }
 

@@ -107,7 +107,7 @@ Inference::Branch Inference::infer_branch(Block& block, const SourceLocation& ou
 }
 
 // The type of a value that comes from one of the branches. Where one of them is a function of any size and another one
-// is not, its value becomes a function of the other one's size.
+// is not, its value becomes a function of the other one's size. Data in which sizes differ become data of any sizes.
 Type Inference::join(std::vector<Branch>& branches, const SourceLocation& location, const std::string& what) {
   Branch joined = branches[0];
   for (size_t k = 1; k < branches.size(); ++k) joined.type = join(joined, branches[k], location, what);
@@ -119,6 +119,42 @@ Type Inference::join(std::vector<Branch>& branches, const SourceLocation& locati
     out_ = outer;
   }
   return joined.type;
+}
+
+// Other names for the sizes that only parameters which are functions have in one of two functions, where each call
+// finds them, but not in their joined type: there each call has one size of this name.
+std::map<std::string, Dim> Inference::names_of_fixed_sizes(const FunctionType& one, const FunctionType& other,
+                                                           const FunctionType& joined) {
+  std::set<std::string> fixed = sizes_of_values_in(one);
+  fixed.merge(sizes_of_values_in(other));
+  for (const std::string& name : sizes_of_values_in(joined)) fixed.erase(name);
+  std::map<std::string, Dim> names;
+  for (const std::string& name : fixed) {
+    const Dim size = fresh_symbol();
+    closure_symbols_.insert(*plain_symbol(size));
+    names.emplace(name, size);
+  }
+  return names;
+}
+
+// The type of data with "?" for the sizes in which two types differ; null if they differ in other parts.
+Type Inference::join_data(const Type& a, const Type& b) {
+  const Type left = unifier_.shallow(a), right = unifier_.shallow(b);
+  std::vector<Type> parts = parts_of(left), others = parts_of(right);
+  const DataType *data = as<DataType>(left), *other_data = as<DataType>(right);
+  const bool is_data = data && other_data && data->name == other_data->name && parts.size() == others.size();
+  if (is_data || (as<TupleType>(left) && as<TupleType>(right) && parts.size() == others.size())) {
+    for (size_t k = 0; k < parts.size(); ++k)
+      if (parts[k] = join_data(parts[k], others[k]); !parts[k]) return nullptr;
+    return is_data ? data_type(data->name, std::move(parts)) : tuple_type(std::move(parts));
+  }
+  const TensorType *x = as<TensorType>(left), *y = as<TensorType>(right);
+  if (!x || !y || !same_element_type(*x, *y) || x->shape.size() != y->shape.size())
+    return unifier_.unify(left, right) ? left : nullptr;
+  Shape shape = x->shape;
+  for (size_t i = 0; i < shape.size(); ++i)
+    if (shape[i] != y->shape[i]) shape[i] = unknown_dim();
+  return with_shape(*x, std::move(shape));
 }
 
 // Sizes in which two branches differ are new symbols in the joined type; in the result of a function that they give,
@@ -146,8 +182,11 @@ Type Inference::join(const Branch& a, const Branch& b, const SourceLocation& loc
   if (f && g && f->type_params.empty() && g->type_params.empty()) {
     // Sizes that are any in one function are those of the other one.
     const std::function<bool(const std::string&)> own = [&](const std::string& s) { return is_size_of_value(s); };
-    const Type second = at_sizes(*g, sizes_as_in(*g, *f, own));
-    const Type first = at_sizes(*f, sizes_as_in(*f, *as<FunctionType>(second), own));
+    Type second = at_sizes(*g, sizes_as_in(*g, *f, own));
+    Type first = at_sizes(*f, sizes_as_in(*f, *as<FunctionType>(second), own));
+    const std::map<std::string, Dim> other_names = names_of_fixed_sizes(*f, *g, *as<FunctionType>(first));
+    first = at_sizes(*as<FunctionType>(first), other_names);
+    second = at_sizes(*as<FunctionType>(second), other_names);
     f = as<FunctionType>(first);
     g = as<FunctionType>(second);
     auto same = [&](const Type& param, const Type& other) { return unifier_.unify(param, other); };
@@ -159,6 +198,8 @@ Type Inference::join(const Branch& a, const Branch& b, const SourceLocation& loc
     if (has_symbols(right))  // functions of any size in references have the same names for it
       right = with_sizes_of(right, left, [&](const std::string& s) { return is_size_of_value(s); });
     if (unifier_.unify(left, right)) return left;
+    if (as<DataType>(left))
+      if (const Type data = join_data(left, right)) return data;
   }
   auto line = [&](const Type& type, const SourceLocation& at) {
     return at.line > 0 ? fmt::format("{}: {}", at.str(), text(type)) : text(type);

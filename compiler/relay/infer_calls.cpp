@@ -219,16 +219,25 @@ static std::map<std::string, Dim> without_marks(const std::map<std::string, Dim>
   return unmarked;
 }
 
+// Whether each call of a local function or value finds the size: it is none of a function around the callee. A function
+// may call itself for other sizes than it has.
+bool Inference::is_found_by_call(const Atom& callee, const std::string& symbol) const {
+  const Var* var = std::get_if<Var>(&callee);
+  const auto made = var ? fixed_around_.find((*var)->id) : fixed_around_.end();
+  const std::set<std::string>& fixed = made == fixed_around_.end() ? fixed_symbols_ : made->second;
+  return closure_symbols_.contains(symbol) && !fixed.contains(symbol);
+}
+
 // The symbols for which each call finds sizes, by their marked names: all of a global function, and those of a local
 // function that do not name sizes of the function around it.
-std::map<std::string, Symbol> Inference::symbols_of_callee(const Type& callee, Callee kind) const {
+std::map<std::string, Symbol> Inference::symbols_of_callee(const Atom& callee, const Type& type, Callee kind) const {
   std::map<std::string, Symbol> symbols;
-  const FunctionType& f = *as<FunctionType>(callee);
+  const FunctionType& f = *as<FunctionType>(type);
   std::vector<Type> signature = f.params;
   signature.push_back(f.result);
   const std::set<std::string> of_values = sizes_of_function_values(signature);
-  for_each_symbol(callee, [&](const Symbol& s) {
-    if (s.name != "?" && !of_values.contains(s.name) && (kind != Callee::local || closure_symbols_.contains(s.name)))
+  for_each_symbol(type, [&](const Symbol& s) {
+    if (s.name != "?" && !of_values.contains(s.name) && (kind != Callee::local || is_found_by_call(callee, s.name)))
       symbols.emplace(s.name + mark_of_callee, s);
   });
   return symbols;
@@ -260,8 +269,8 @@ Type Inference::call_function(const Type& callee, Call& call, Callee kind, const
     return fail(DiagnosticId::type_mismatch, location,
                 fmt::format("{} is called but is not a function: {}", describe(call.callee), text(type)));
   type = instantiate(*generic);
-  if (const Type known = unifier_.resolve(type)) type = with_new_sizes(known, kind);
-  const std::map<std::string, Symbol> symbols = symbols_of_callee(type, kind);
+  if (const Type known = unifier_.resolve(type)) type = with_new_sizes(call.callee, known, kind);
+  const std::map<std::string, Symbol> symbols = symbols_of_callee(call.callee, type, kind);
   std::map<std::string, Dim> marked;
   for (const auto& [name, s] : symbols) marked.emplace(s.name, Dim::symbol({name, s.low, s.high}));
   type = substitute(type, marked);
@@ -276,14 +285,8 @@ Type Inference::call_function(const Type& callee, Call& call, Callee kind, const
   learn_sizes(found, f, sizes);
   if (kind == Callee::tensors)  // a symbol that is no parameter's dimension is the module's
     for (const auto& [name, s] : symbols) sizes.emplace(name, Dim::symbol(s));
-  // A function of any size comes last: the other arguments tell for which sizes a generic function uses it. In data, so
-  // do other functions: they may have less precise results there.
-  const bool is_data = std::holds_alternative<ConstructorRef>(call.callee);
   std::vector<int> turns;
-  for (size_t i = 0; i < call.args.size(); ++i) {
-    const bool is_function = as<FunctionType>(unifier_.shallow(found[i])) != nullptr;
-    turns.push_back(has_own_sizes(call.args[i], location) ? 2 : is_data && is_function ? 1 : 0);
-  }
+  for (size_t i = 0; i < call.args.size(); ++i) turns.push_back(turn_of(call.args[i], found[i], location));
   for (const int turn : {0, 1, 2})
     for (size_t i = 0; i < call.args.size(); ++i)
       if (turns[i] == turn && !pass_argument(found[i], f.params[i], i, sizes, call, location)) return unifier_.fresh();
@@ -296,16 +299,18 @@ Type Inference::call_function(const Type& callee, Call& call, Callee kind, const
   Type result = unifier_.shallow(f.result);
   if (!is_instance && is_incomplete(unifier_.resolve(result))) note_early_call(call.callee, without_marks(sizes));
   if (const Type known = is_instance ? unifier_.resolve(type) : nullptr)  // a function that the instance returns
-    result = as<FunctionType>(with_new_sizes(known, kind))->result;
+    result = as<FunctionType>(with_new_sizes(call.callee, known, kind))->result;
   if (!has_symbols(result)) return result;
   if (is_instance)  // the result's type, which was found in the instance, has the symbols without marks
     for (const auto& [name, s] : symbols)
       if (auto size = sizes.find(name); size != sizes.end()) sizes.emplace(s.name, size->second);
   const Var* local = std::get_if<Var>(&call.callee);
-  const bool is_repeated = local && shared_.contains((*local)->id);
-  const auto defined = is_repeated ? result_symbols_.find((*local)->id) : result_symbols_.end();
+  const auto defined = local ? result_symbols_.find((*local)->id) : result_symbols_.end();
+  const bool defines_sizes = defined != result_symbols_.end();
+  if (defines_sizes) result = with_any_sizes_in_data(result, defined->second);
+  const bool is_repeated = defines_sizes && shared_.contains((*local)->id);
   auto existential = [&](const std::string& s) {
-    return s == "?" || (defined != result_symbols_.end() && defined->second.contains(s)) ||
+    return s == "?" || (is_repeated && defined->second.contains(s)) ||
            (!sizes.contains(s) && !value_symbols_.contains(s) &&
             (is_of_callee(s) || (is_instance && !symbols_.contains(s))));
   };
@@ -317,12 +322,34 @@ Type Inference::call_function(const Type& callee, Call& call, Callee kind, const
               {"a size is negative for these arguments"});
 }
 
-// The types of the arguments. Functions of any size have different names for it: each may have another one.
+// In which turn an argument is passed. Data come first: tensors become elements of a list of tensors of any size, and
+// not the list one of tensors of the first one's size. Functions, too, may have less precise results in data. A
+// function of any size comes last: the other arguments tell for which sizes a generic function uses it.
+int Inference::turn_of(const Atom& arg, const Type& type, const SourceLocation& location) {
+  if (as<DataType>(unifier_.shallow(type))) return 0;
+  return has_own_sizes(arg, location) ? 2 : 1;
+}
+
+// The type of an argument where nothing is known but its type. The result of an instance that is inferred after the
+// call has a hole of its own here.
+Type Inference::type_of_argument(const Atom& arg, const SourceLocation& location) {
+  const Type type = unifier_.shallow(type_of(arg, location));
+  const FunctionType* function = as<FunctionType>(type);
+  const auto instance = std::ranges::find_if(calling_, [&](const Instance* i) { return names_same(i->name, arg); });
+  if (!function || instance == calling_.end() || !as<HoleType>(unifier_.shallow(function->result)))
+    return type_of_value(arg, type);
+  Type& result = (*instance)->result_of_value;
+  if (!result) result = unifier_.fresh();
+  return function_type(function->params, result, function->type_params);
+}
+
+// The types of the arguments. Sizes that a function defines for its result are others at each of its calls. Functions
+// of any size have different names for it: each may have another one.
 std::vector<Type> Inference::types_of_arguments(const Call& call, const SourceLocation& location) {
   std::vector<Type> types;
   std::set<std::string> names;
   for (const Atom& arg : call.args) {
-    const Type type = types.emplace_back(type_of(arg, location));
+    const Type type = types.emplace_back(type_of_argument(arg, location));
     const Type known = has_own_sizes(arg, location) ? unifier_.resolve(type) : nullptr;
     if (!known) continue;
     bool is_shared = false;

@@ -9,8 +9,28 @@
 
 namespace dlcc::relay {
 
+// Whether a type has the same parts as another one but for "?" in place of sizes in data, which cannot change: so a
+// list of tensors of one size is a list of tensors of any sizes.
+bool Inference::forgets_sizes(const Type& w, const Type& f) {
+  const Type wanted = unifier_.shallow(w), found = unifier_.shallow(f);
+  auto all = [&](const std::vector<Type>& types, const std::vector<Type>& others) {
+    return std::ranges::equal(types, others,
+                              [&](const Type& type, const Type& other) { return forgets_sizes(type, other); });
+  };
+  const DataType *data = as<DataType>(wanted), *other = as<DataType>(found);
+  if (data && other) return data->name == other->name && all(data->args, other->args);
+  const TupleType *fields = as<TupleType>(wanted), *others = as<TupleType>(found);
+  if (fields && others) return all(fields->fields, others->fields);
+  const TensorType *tensor = as<TensorType>(wanted), *known = as<TensorType>(found);
+  if (!tensor || !known) return unifier_.unify(wanted, found);
+  return same_element_type(*tensor, *known) &&
+         std::ranges::equal(tensor->shape, known->shape,
+                            [](const Dim& to, const Dim& from) { return to == unknown_dim() || to == from; });
+}
+
 bool Inference::can_cast(const Type& f, const Type& e) {
   const Type from = unifier_.shallow(f), to = unifier_.shallow(e);
+  if (as<DataType>(from) && as<DataType>(to)) return forgets_sizes(to, from) && !is_incomplete(unifier_.resolve(to));
   const TupleType *fields = as<TupleType>(from), *wanted = as<TupleType>(to);
   if (fields && wanted)
     return std::ranges::equal(fields->fields, wanted->fields, [&](const Type& field, const Type& type) {
@@ -25,7 +45,7 @@ bool Inference::can_cast(const Type& f, const Type& e) {
 Operation Inference::cast(const Atom& atom, const Type& found, const Type& expected, const SourceLocation& location) {
   const Type from = unifier_.shallow(found), to = unifier_.shallow(expected);
   const TupleType *fields = as<TupleType>(from), *wanted = as<TupleType>(to);
-  if (!fields || !wanted) return MatchCast{atom, to};
+  if (!fields || !wanted) return MatchCast{atom, unifier_.resolve(to)};
   MakeTuple tuple;
   for (size_t k = 0; k < fields->fields.size(); ++k) {
     const Type &field = fields->fields[k], &type = wanted->fields[k];
@@ -186,10 +206,10 @@ std::set<std::string> Inference::sizes_of_values_in(const FunctionType& f) const
 
 // The signature of a function with new symbols for the sizes of the function values in it. In that of a local function,
 // a size of the enclosing function is that size.
-Type Inference::with_new_sizes(const Type& signature, Callee kind) {
+Type Inference::with_new_sizes(const Atom& callee, const Type& signature, Callee kind) {
   std::map<std::string, Dim> renamed;
   for (const std::string& name : sizes_of_values_in(*as<FunctionType>(signature))) {
-    if (kind == Callee::local && symbols_.contains(name) && !closure_symbols_.contains(name)) continue;
+    if (kind == Callee::local && symbols_.contains(name) && !is_found_by_call(callee, name)) continue;
     renamed.emplace(name, own_symbol());
   }
   return renamed.empty() ? signature : substitute(signature, renamed);
@@ -299,9 +319,12 @@ Type Inference::at_sizes(const FunctionType& function, const std::map<std::strin
   return function_type(std::move(params), at(function.result), function.type_params);
 }
 
-// Whether functions of any size in the value, which is one or a tuple, have other sizes in the expected type.
-bool Inference::has_other_sizes(const Type& found, const Type& expected) const {
+// Whether functions of any size in the value have other sizes in the expected type, or data there have "?" for sizes.
+// The value is a function, data, or a tuple with these.
+bool Inference::has_other_sizes(const Type& found, const Type& expected) {
   const Type from = unifier_.shallow(found), to = unifier_.shallow(expected);
+  if (as<DataType>(from) && as<DataType>(to))
+    return !same_type(unifier_.resolve(from), unifier_.resolve(to)) && can_cast(from, to);
   const FunctionType *function = as<FunctionType>(from), *wanted = as<FunctionType>(to);
   if (function && wanted) {
     if (function->params.size() != wanted->params.size()) return false;
@@ -315,11 +338,13 @@ bool Inference::has_other_sizes(const Type& found, const Type& expected) const {
   return is_other;
 }
 
-// Replaces the functions in the value whose sizes are other ones in the expected type by functions of these sizes.
+// Replaces the functions in the value whose sizes are other ones in the expected type by functions of these sizes, and
+// data by data of any sizes.
 void Inference::fix_sizes(Atom& value, const Type& found, const Type& expected, const SourceLocation& location) {
   if (!has_other_sizes(found, expected)) return;
   const Type from = unifier_.shallow(found), to = unifier_.shallow(expected);
   if (const FunctionType* function = as<FunctionType>(to)) return expand(value, *function, location);
+  if (as<DataType>(to)) return void(value = bind("", cast(value, from, to, location), location));
   MakeTuple tuple;
   for (size_t k = 0; k < as<TupleType>(from)->fields.size(); ++k) {
     Atom& field = tuple.fields.emplace_back(bind("", Project{value, static_cast<int>(k)}, location));
@@ -347,9 +372,9 @@ bool Inference::coerce_sizes(Atom& atom, const FunctionType& found, const Functi
     is_checked = true;
     if (!expects_any_size || !can_cast(expected.params[k], param)) return false;
   }
-  const Type result = unifier_.resolve(found.result);
-  if (!is_checked && result && renames_only(sizes) && unifier_.unify(substitute(result, sizes), expected.result))
-    return true;
+  const Type result = substitute(unifier_.resolve(found.result), sizes);
+  if (!is_checked && result && renames_only(sizes) && unifier_.unify(result, expected.result)) return true;
+  if (result && as<HoleType>(unifier_.shallow(expected.result))) unifier_.unify(result, expected.result);
   expand(atom, expected, location);
   return true;
 }

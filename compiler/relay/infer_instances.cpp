@@ -207,6 +207,8 @@ Instance* Inference::instantiate_function(Atom& atom, const SourceLocation& loca
   const Var* var = std::get_if<Var>(&t->name);
   if (var) {
     instance->name = module_.fresh((*var)->name);
+    if (const auto around = fixed_around_.find((*var)->id); around != fixed_around_.end())
+      fixed_around_[std::get<Var>(instance->name)->id] = std::set(around->second);
     instance->local = copy_of_text(t->text, t->name, instance->name);
     instance->function = &*instance->local;
   } else {  // "#" is in no name of a text
@@ -264,11 +266,32 @@ bool Inference::reuse(Instance& instance) {
     if (!is_ready || has_holes(*other->function) || !std::ranges::equal(own, params(*other->function), same_type))
       continue;
     if (!unifier_.unify(other->function->result_type, instance.function->result_type)) continue;
+    tell_result_of_value(instance, other->name);
     instance.same_as = other.get();
     scopes_.add_parent(other->scope, instance.use_scope);
     return true;
   }
   return false;
+}
+
+// Whether the call that has the instance as an argument tells the type of its result, or a parameter has the same type.
+bool Inference::is_result_told(const Instance& instance) const {
+  const HoleType* hole = as<HoleType>(unifier_.shallow(instance.result_of_value));
+  return !hole || std::ranges::any_of(instance.function->params, [&](const Var& p) {
+    const Type type = unifier_.resolve(p->type);
+    return !type ||
+           any_leaf(type, [&](const Type& leaf) { return as<HoleType>(leaf) && as<HoleType>(leaf)->id == hole->id; });
+  });
+}
+
+// Gives the call that has the instance as an argument the type of its result, where sizes that the function defines are
+// unknown. `name` is that of the instance or of an equal one.
+void Inference::tell_result_of_value(const Instance& instance, const Atom& name) {
+  if (!instance.result_of_value) return;
+  std::vector<Type> params;
+  for (const Var& p : instance.function->params) params.push_back(p->type);
+  const Type type = type_of_value(name, function_type(std::move(params), instance.function->result_type));
+  unifier_.unify(instance.result_of_value, as<FunctionType>(type)->result);
 }
 
 // Infers the instance once the operation that uses it gave its parameters types. While a parameter's type is not known
@@ -302,6 +325,10 @@ void Inference::infer_instance(Instance& instance) {
   std::swap(calling, calling_);
   uses_.push_back(instance.use);
   Function& f = *instance.function;
+  if (instance.result_of_value && is_result_told(instance)) {
+    unifier_.unify(f.result_type, instance.result_of_value);
+    instance.result_of_value = nullptr;
+  }
   for (const Var& p : f.params) {
     if (Type known = unifier_.resolve(p->type)) p->type = known;
     enter_symbols(p->type);
@@ -314,7 +341,9 @@ void Inference::infer_instance(Instance& instance) {
     check_early_calls(*g, f, instance.use);
   } else {
     infer_body(f, f.result_type, symbols_, instance.use);
+    note_defined_sizes(std::get<Var>(instance.name), f, symbols);
   }
+  tell_result_of_value(instance, instance.name);
   uses_.pop_back();
   std::swap(calling, calling_);
   scope_ = outer_scope;

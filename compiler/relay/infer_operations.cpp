@@ -115,15 +115,12 @@ Type Inference::infer(Binding& binding, MakeFunction& op) {
   Type type = function_type(std::move(params), function.result_type, function.type_params);
   binding.var->type = type;  // the function may call itself
   if (function.type_params.empty()) functions_.insert(binding.var->id);
+  if (has_symbols(type) || is_incomplete(type)) fixed_around_[binding.var->id] = fixed_symbols_;
   infer_body(function, declared, known, binding.location);
   name_result_sizes(function, declared, first_symbol);
   type = function_type(as<FunctionType>(type)->params, function.result_type, function.type_params);
   own_new_sizes(function, first_symbol);
-  for (const Var& p : function.params)
-    for_each_symbol(unifier_.shallow(p->type), [&](const Symbol& s) { visible.insert(s.name); });
-  for_each_symbol(unifier_.shallow(function.result_type), [&](const Symbol& s) {
-    if (!visible.contains(s.name) && !value_symbols_.contains(s.name)) result_symbols_[binding.var->id].insert(s.name);
-  });
+  note_defined_sizes(binding.var, function, std::move(visible));
   check_early_calls(binding.var, function, binding.location);
   const int scope = std::exchange(scope_, outer_scope);
   if (may_be_template && has_holes(function) && diagnostics_.error_count() == errors)
@@ -216,6 +213,7 @@ Type Inference::infer(Binding& binding, RefWrite& op) {
 // "?" in the type accepts any size and keeps the value's.
 Type Inference::infer(Binding& binding, MatchCast& op) {
   Type found = unifier_.shallow(type_of(op.value, binding.location));
+  if (as<DataType>(op.type) && can_cast(found, op.type)) return op.type;
   const TensorType *from = as<TensorType>(found), *to = as<TensorType>(op.type);
   if (!from || !to || !same_element_type(*from, *to) || from->shape.size() != to->shape.size())
     return mismatch(binding.location, "the operand of match_cast", op.type, found);
@@ -261,6 +259,8 @@ Type Inference::infer(Binding&, RequireSizes&) { return tuple_type({}); }
 // What is known of a variable that is a function holds for another name of it.
 void Inference::name_function(const Var& name, const Var& function) {
   if (functions_.contains(function->id)) functions_.insert(name->id);
+  if (const auto around = fixed_around_.find(function->id); around != fixed_around_.end())
+    fixed_around_[name->id] = std::set(around->second);
   const auto sizes = result_symbols_.find(function->id);
   if (sizes == result_symbols_.end()) return;
   result_symbols_[name->id] = std::set(sizes->second);

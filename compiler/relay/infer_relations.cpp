@@ -1,4 +1,6 @@
 // Holes and symbols of type inference, and the queue of type relations that wait for holes.
+#include <algorithm>
+
 #include "relay/inference.h"
 
 namespace dlcc::relay {
@@ -18,37 +20,48 @@ Dim Inference::fresh_symbol() {
   return Dim::symbol({name});
 }
 
-// Calls `map` for the tensor types in a type, with the answer whether they are in the result of a function type.
-static Type map_tensors(const Type& type, bool in_result, const std::function<Type(const TensorType&, bool)>& map) {
+// Calls `map` for the tensor types in a type, with the answer whether they are in data or in the result of a function
+// type: there a "?" is another size in each value.
+static Type map_tensors(const Type& type, bool is_each, const std::function<Type(const TensorType&, bool)>& map) {
   if (!has_symbols(type)) return type;
-  auto all = [&](const std::vector<Type>& list) {
+  auto all = [&](const std::vector<Type>& list, bool are_each) {
     std::vector<Type> mapped;
-    for (const Type& t : list) mapped.push_back(map_tensors(t, in_result, map));
+    for (const Type& t : list) mapped.push_back(map_tensors(t, are_each, map));
     return mapped;
   };
-  if (const TupleType* t = as<TupleType>(type)) return tuple_type(all(t->fields));
-  if (const DataType* t = as<DataType>(type)) return data_type(t->name, all(t->args));
-  if (const RefType* t = as<RefType>(type)) return ref_type(map_tensors(t->value, in_result, map));
+  if (const TupleType* t = as<TupleType>(type)) return tuple_type(all(t->fields, is_each));
+  if (const DataType* t = as<DataType>(type)) return data_type(t->name, all(t->args, true));
+  if (const RefType* t = as<RefType>(type)) return ref_type(map_tensors(t->value, is_each, map));
   if (const FunctionType* f = as<FunctionType>(type))
-    return function_type(all(f->params), map_tensors(f->result, true, map), f->type_params);
+    return function_type(all(f->params, is_each), map_tensors(f->result, true, map), f->type_params);
   return map_leaves(type, [&](const Type& leaf) {
     const TensorType* t = as<TensorType>(leaf);
-    return t ? map(*t, in_result) : leaf;
+    return t ? map(*t, is_each) : leaf;
   });
 }
 
-// A "?" in the result of a function type stays: it is another size at each call of the function.
 Type Inference::open_symbols(const Type& type, const std::function<bool(const std::string&)>& quantified) {
   std::map<std::string, Dim> opened;  // one symbol per name; each "?" is a symbol of its own
-  return map_tensors(type, false, [&](const TensorType& t, bool in_result) {
+  return map_tensors(type, false, [&](const TensorType& t, bool is_each) {
     Shape shape = t.shape;
     for (Dim& d : shape) {
       opened.erase("?");
       for (const Symbol& s : d.symbols())
-        if (quantified(s.name) && !opened.contains(s.name) && !(in_result && s.name == "?"))
+        if (quantified(s.name) && !opened.contains(s.name) && !(is_each && s.name == "?"))
           opened.emplace(s.name, fresh_symbol());
       d = d.substitute(opened);
     }
+    return with_shape(t, std::move(shape));
+  });
+}
+
+// The type with "?" in place of these sizes in data.
+Type Inference::with_any_sizes_in_data(const Type& type, const std::set<std::string>& sizes) {
+  return map_tensors(type, false, [&](const TensorType& t, bool is_each) {
+    Shape shape = t.shape;
+    for (Dim& d : shape)
+      if (is_each && std::ranges::any_of(d.symbols(), [&](const Symbol& s) { return sizes.contains(s.name); }))
+        d = unknown_dim();
     return with_shape(t, std::move(shape));
   });
 }

@@ -122,6 +122,18 @@ Type Inference::with_own_sizes(const Function& function, const Type& result) {
   });
 }
 
+// Notes the sizes in the result of a local function that its body defines: those which are neither visible where the
+// function is made nor sizes of its parameters.
+void Inference::note_defined_sizes(const Var& name, const Function& function, std::set<std::string> visible) {
+  for (const Var& p : function.params)
+    for_each_symbol(unifier_.shallow(p->type), [&](const Symbol& s) { visible.insert(s.name); });
+  const Type result = unifier_.resolve(function.result_type);
+  if (!result) return;
+  for_each_symbol(result, [&](const Symbol& s) {
+    if (!visible.contains(s.name) && !value_symbols_.contains(s.name)) result_symbols_[name->id].insert(s.name);
+  });
+}
+
 // ---- calls before the type of the result ----------------------------------------------------------------------------
 
 static std::string name_of_function(const Atom& function) {

@@ -70,6 +70,7 @@ class Inference {
   void coerce_result(Function&, const Type& found, const Type& declared, const std::set<std::string>& known,
                      const SourceLocation&);
   Type with_own_sizes(const Function&, const Type& result);
+  void note_defined_sizes(const Var& name, const Function&, std::set<std::string> visible);
   void note_early_call(const Atom& callee, std::map<std::string, Dim> sizes);
   void check_early_calls(const Atom& name, const Function&, const SourceLocation&);
 
@@ -100,6 +101,9 @@ class Inference {
     SourceLocation location;  // of its result; without one in the text, of its last operation, if there is one
   };
   Branch infer_branch(Block&, const SourceLocation& outer);
+  std::map<std::string, Dim> names_of_fixed_sizes(const FunctionType& one, const FunctionType& other,
+                                                  const FunctionType& joined);
+  Type join_data(const Type&, const Type&);
   Type join(std::vector<Branch>&, const SourceLocation&, const std::string& what);
   Type join(const Branch&, const Branch&, const SourceLocation&, const std::string& what, bool in_result = false);
 
@@ -122,7 +126,10 @@ class Inference {
   void learn(const Binding&);                              // the values of the binding's variable
   enum class Callee : uint8_t { local, global, tensors };  // a local or global function, or a tensor function
   Type call_function(const Type& callee, Call&, Callee kind, const SourceLocation&);
-  std::map<std::string, Symbol> symbols_of_callee(const Type& callee, Callee) const;
+  bool is_found_by_call(const Atom& callee, const std::string& symbol) const;
+  std::map<std::string, Symbol> symbols_of_callee(const Atom& callee, const Type&, Callee) const;
+  int turn_of(const Atom& arg, const Type&, const SourceLocation&);
+  Type type_of_argument(const Atom&, const SourceLocation&);
   std::vector<Type> types_of_arguments(const Call&, const SourceLocation&);
   void learn_sizes(const std::vector<Type>& found, const FunctionType&, std::map<std::string, Dim>& sizes);
   bool pass_argument(Type found, Type param, size_t index, std::map<std::string, Dim>& sizes, Call&,
@@ -133,6 +140,7 @@ class Inference {
   Type open_holes(const Type&);  // "_" becomes a new hole
   Type open_symbols(const Type&, const std::function<bool(const std::string&)>& quantified);
   Dim fresh_symbol();
+  static Type with_any_sizes_in_data(const Type&, const std::set<std::string>& sizes);
   void enter_symbols(const Type&);
 
   // ---- values of other types than expected (infer_coercions.cpp)
@@ -147,14 +155,14 @@ class Inference {
                                          const std::function<bool(const std::string&)>& own) const;
   Type with_sizes_of(const Type& found, const Type& expected, const std::function<bool(const std::string&)>& own) const;
   Type at_sizes(const FunctionType&, const std::map<std::string, Dim>& sizes) const;
-  bool has_other_sizes(const Type& found, const Type& expected) const;
+  bool has_other_sizes(const Type& found, const Type& expected);
   void fix_sizes(Atom& value, const Type& found, const Type& expected, const SourceLocation&);
   bool is_size_of_value(const std::string&) const;
   bool renames_only(const std::map<std::string, Dim>& sizes) const;
   void for_each_param(const FunctionType&, const std::function<void(const Type&)>& visit) const;
   std::set<std::string> sizes_of_values_in(const FunctionType&) const;
   bool has_own_sizes(const Atom&, const SourceLocation&);
-  Type with_new_sizes(const Type& signature, Callee);
+  Type with_new_sizes(const Atom& callee, const Type& signature, Callee);
   Type with_new_sizes(const Atom& function, const Type&);
   void own(const std::string& size);
   Dim own_symbol(const Symbol& like = {""});
@@ -167,6 +175,7 @@ class Inference {
   bool is_function(const Atom&) const;  // whether it names a function that is not generic
   // Whether run-time checks of dimensions make a value one of type `expected`, and the operation that does: a
   // match_cast of a tensor, or a tuple of fields that are checked before it.
+  bool forgets_sizes(const Type& wanted, const Type& found);
   bool can_cast(const Type& found, const Type& expected);
   Operation cast(const Atom&, const Type& found, const Type& expected, const SourceLocation&);
   Var bind(std::string name, Operation, const SourceLocation&);  // binds an operation before the current one
@@ -192,6 +201,8 @@ class Inference {
   bool is_bound_at_use(const Instance&) const;
   int open_param(const Instance&) const;  // the hole that a parameter's whole type is; 0: there is none
   bool reuse(Instance&);
+  bool is_result_told(const Instance&) const;
+  void tell_result_of_value(const Instance&, const Atom& name);
   void drop_unused();
   void infer_waiting_instances();
   std::vector<Instance*> remaining(Template&);
@@ -252,7 +263,8 @@ class Inference {
   std::map<std::string, Dim> known_names_;  // sizes that only annotations name, where the value's size is known
   std::set<std::string> closure_symbols_;   // symbols of which each call of a local function or value finds its own
   std::set<std::string> fixed_symbols_;     // those that are sizes of the local functions around the current operation
-  std::set<std::string> value_symbols_;     // those of them that are sizes of function values (function_sizes.h)
+  std::map<int, std::set<std::string>> fixed_around_;  // those where a local function with sizes is made, by variable
+  std::set<std::string> value_symbols_;  // those of them that are sizes of function values (function_sizes.h)
   int next_symbol_ = 1;
   // Symbols in the results of local functions that their bodies define, by variable. Each call of a function that is
   // used repeatedly has new ones.

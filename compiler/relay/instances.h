@@ -20,11 +20,12 @@ struct Template;
 
 struct Instance {
   Template* of;
-  Atom name;              // GlobalRef or Var
-  Function* function;     // in the module, or `local`
-  Boxed<Function> local;  // an instance that a variable names, before replace()
-  int use_scope, scope;   // of the use, and of the instance's body
-  SourceLocation use;     // where it is used
+  Atom name;                       // GlobalRef or Var
+  Function* function;              // in the module, or `local`
+  Boxed<Function> local;           // an instance that a variable names, before replace()
+  int use_scope, scope;            // of the use, and of the instance's body
+  SourceLocation use;              // where it is used
+  Type result_of_value = nullptr;  // the hole for its result's type in a call that has the instance as an argument
   bool is_settled = false, is_inferred = false;
   Instance* same_as = nullptr;  // an earlier instance that is used in place of this one
 };

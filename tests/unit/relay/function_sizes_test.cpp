@@ -83,6 +83,16 @@ def @f(%c: bool, %a: Tensor[(3), int32], %b: Tensor[(2), int32]) {
 def @main() { (sum(@f(True, full(4, shape=[3]), full(5, shape=[2]))), sum(@f(False, full(4, shape=[3]), full(5, shape=[2])))) }
 )",
                "(12, 10)");
+  const std::string named = "def @id(%x: Tensor[(n), int32]) { %x }\ndef @f(%c: bool) { let %any: fn (Tensor[(w), int32]) -> "
+                            "Tensor[(w), int32] = @id; let %fixed = " + fixed + "; let %f = if (%c) { ONE } else { OTHER }" +
+                            call + "def @main() { (sum(@f(True)), sum(@f(False))) }";
+  auto with_names = [&](std::string one, std::string other) {
+    std::string text = named;
+    text.replace(text.find("ONE"), 3, one);
+    return text.replace(text.find("OTHER"), 5, other);
+  };
+  check_result(with_names("%any", "%fixed"), "(3, 30)");
+  check_result(with_names("%fixed", "%any"), "(30, 3)");
 }
 
 TEST_CASE("the printed text of selected functions is read as it was written") {
@@ -313,6 +323,30 @@ TEST_CASE("calls before the result has a type have the sizes of the function, or
     other.replace(other.find("NAME"), 4, name);
     CHECK(refused(f + " { if (%i == 0) { %x } else { @g(%x, %i - 1) } }" + other + end));
   }
+}
+
+TEST_CASE("a size of the function around a function or a parameter is one size at all of its calls") {
+  const std::string g = "%g: fn (Tensor[(k), int32]) -> Tensor[(k), int32]", x = "%x: Tensor[(k), int32]";
+  auto main = [](const std::string& f, const std::string& size) {
+    return "def @main() { let %f = " + f + "; %f(fn (%y: Tensor[(u), int32]) { %y * 2 }, full(1, shape=[" + size + "])) }";
+  };
+  for (const std::string body : {"%g(full(4, shape=[2]))",
+                                 "let %w = fn (%z: Tensor[(j), int32]) { %g(%z) }; %w(full(4, shape=[2]))",
+                                 "let %w = fn (%z: Tensor[(k), int32]) { %g(%z) + %x - %x }; %w(full(4, shape=[2]))"}) {
+    const std::string f = "fn (" + g + ", " + x + ") { " + body + " }";
+    check_result(main(f, "2"), "Tensor[(2), int32]{8, 8}");
+    check_result(main(f, "3"), "status 7");
+  }
+  check_result("def @main() { let %f = fn (" + x + ", %i: int32) -> Tensor[(?), int32] { if (%i == 0) { %x } else { "
+               "%f(concatenate((%x, %x)), %i - 1) } }; %f(full(1, shape=[2]), 1) }",
+               "Tensor[(4), int32]{1, 1, 1, 1}");
+  const std::string joined = "fn (%c: bool) { let %q = fn (" + g + ", " + x + ") { %g(%x) }; let %two = fn (%g: fn (Tensor[(j), "
+                             "int32]) -> Tensor[(j), int32], %x: Tensor[(m), int32]) { %g(full(4, shape=[2])) }; ";
+  for (const std::string order : {"if (%c) { %two } else { %q }", "if (%c) { %q } else { %two }"})
+    for (const std::string size : {"2", "3"})
+      CHECK(result_of("def @main() { let %f = " + joined + "let %h = " + order + "; %h(fn (%y: Tensor[(u), int32]) { %y * 2 }, "
+                      "full(1, shape=[" + size + "])) }; (sum(%f(True)), sum(%f(False))) }", {}) ==
+            (size == "3" ? "status 7" : order.starts_with("if (%c) { %two }") ? "(16, 4)" : "(4, 16)"));
 }
 
 TEST_CASE("a bound that shows that an operation fails is no error before the operation is executed") {
