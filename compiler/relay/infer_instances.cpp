@@ -252,22 +252,28 @@ bool Inference::is_bound_at_use(const Instance& instance) const {
   return type && escapes(type, instance.of->type_variables);
 }
 
+// The types of an instance's parameters; none if one is incomplete.
+std::optional<std::vector<Type>> Inference::params_of(const Instance& instance) const {
+  std::vector<Type> types;
+  for (const Var& p : instance.function->params)
+    if (is_incomplete(types.emplace_back(unifier_.resolve(p->type)))) return std::nullopt;
+  return types;
+}
+
+static std::string key_of(const std::vector<Type>& params) { return relay::str(tuple_type(params)); }
+
 // An earlier instance with parameters of the same types.
 bool Inference::reuse(Instance& instance) {
-  auto params = [&](const Function& f) {
-    std::vector<Type> types;
-    for (const Var& p : f.params) types.push_back(unifier_.resolve(p->type));
-    return types;
-  };
-  const std::vector<Type> own = params(*instance.function);
-  if (std::ranges::any_of(own, is_incomplete) || is_bound_at_use(instance)) return false;
-  for (const auto& other : instance.of->instances) {
-    const bool is_ready = other.get() != &instance && other->is_inferred && !other->same_as;
-    if (!is_ready || has_holes(*other->function) || !std::ranges::equal(own, params(*other->function), same_type))
+  const auto own = params_of(instance);
+  if (!own || is_bound_at_use(instance)) return false;
+  for (Instance* other : instance.of->inferred[key_of(*own)]) {
+    const auto params = params_of(*other);
+    if (other == &instance || other->same_as || has_holes(*other->function) || !params ||
+        !std::ranges::equal(*own, *params, same_type))
       continue;
     if (!unifier_.unify(other->function->result_type, instance.function->result_type)) continue;
     tell_result_of_value(instance, other->name);
-    instance.same_as = other.get();
+    instance.same_as = other;
     scopes_.add_parent(other->scope, instance.use_scope);
     return true;
   }
@@ -344,6 +350,7 @@ void Inference::infer_instance(Instance& instance) {
     note_defined_sizes(std::get<Var>(instance.name), f, symbols);
   }
   tell_result_of_value(instance, instance.name);
+  if (const auto params = params_of(instance)) instance.of->inferred[key_of(*params)].push_back(&instance);
   uses_.pop_back();
   std::swap(calling, calling_);
   scope_ = outer_scope;
@@ -391,12 +398,14 @@ void Inference::infer_waiting_instances() {
 // The instances that remain where the function stands, each of another type.
 std::vector<Instance*> Inference::remaining(Template& t) {
   std::vector<Instance*> remaining;
+  std::map<std::string, std::vector<Instance*>> by_text;  // of the type
   for (const auto& instance : t.instances) {
     if (instance->same_as || !scopes_.is_live(instance->scope) || is_bound_at_use(*instance)) continue;
-    auto equal =
-        std::ranges::find_if(remaining, [&](Instance* i) { return same_type(type_of(*i), type_of(*instance)); });
-    if (equal == remaining.end())
-      remaining.push_back(instance.get());
+    const Type type = type_of(*instance);
+    std::vector<Instance*>& alike = by_text[relay::str(type)];
+    auto equal = std::ranges::find_if(alike, [&](Instance* i) { return same_type(type_of(*i), type); });
+    if (equal == alike.end())
+      remaining.push_back(alike.emplace_back(instance.get()));
     else
       instance->same_as = *equal;
   }

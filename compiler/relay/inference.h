@@ -200,6 +200,7 @@ class Inference {
   Type type_of(const Instance&) const;
   bool is_bound_at_use(const Instance&) const;
   int open_param(const Instance&) const;  // the hole that a parameter's whole type is; 0: there is none
+  std::optional<std::vector<Type>> params_of(const Instance&) const;
   bool reuse(Instance&);
   bool is_result_told(const Instance&) const;
   void tell_result_of_value(const Instance&, const Atom& name);

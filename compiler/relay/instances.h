@@ -40,6 +40,7 @@ struct Template {
   std::set<int> type_variables;  // of the functions around the definition
   bool is_replaced = false;      // by its instances
   std::vector<std::unique_ptr<Instance>> instances = {};
+  std::map<std::string, std::vector<Instance*>> inferred = {};  // instances by the texts of their parameters' types
 };
 
 // Relations belong to the scope in which they arise: the body of one function or instance. Those of a body that does

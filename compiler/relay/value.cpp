@@ -2,6 +2,7 @@
 #include "relay/value.h"
 
 #include <set>
+#include <utility>
 
 #include "relay/metadata.h"
 
@@ -9,17 +10,44 @@ namespace dlcc::relay {
 
 namespace {
 
-// Moves the values that a node refers to into `list`.
-void take_parts(ValueNode& node, std::vector<Value>& list) {
-  auto take = [&](std::vector<Value>& parts) {
-    for (Value& part : parts)
-      if (part) list.push_back(std::move(part));
-    parts.clear();
-  };
-  if (auto* tuple = std::get_if<TupleValue>(&node.v)) take(tuple->fields);
-  if (auto* data = std::get_if<DataValue>(&node.v)) take(data->fields);
-  if (auto* closure = std::get_if<ClosureValue>(&node.v)) take(closure->captured);
-  if (auto* ref = std::get_if<RefValue>(&node.v); ref && ref->contents) list.push_back(std::move(ref->contents));
+// The values that a node refers to, of which there may be several; null for another node.
+std::vector<Value>* parts_of(ValueNode& node) {
+  if (auto* tuple = std::get_if<TupleValue>(&node.v)) return &tuple->fields;
+  if (auto* data = std::get_if<DataValue>(&node.v)) return &data->fields;
+  if (auto* closure = std::get_if<ClosureValue>(&node.v)) return &closure->captured;
+  return nullptr;
+}
+
+// The place of the last part that the node has; null without one.
+Value* last_part(ValueNode& node) {
+  if (auto* ref = std::get_if<RefValue>(&node.v)) return ref->contents ? &ref->contents : nullptr;
+  std::vector<Value>* parts = parts_of(node);
+  while (parts && !parts->empty() && !parts->back()) parts->pop_back();
+  return parts && !parts->empty() ? &parts->back() : nullptr;
+}
+
+// Takes the value out of the place that last_part() gave.
+Value take_last_part(ValueNode& node) {
+  if (auto* ref = std::get_if<RefValue>(&node.v)) return std::move(ref->contents);
+  Value part = std::move(parts_of(node)->back());
+  parts_of(node)->pop_back();
+  return part;
+}
+
+// Destroys the value without recursion, and without memory, of which there may be none. The nodes around a part form a
+// list: in place of the part each refers to the next node outwards.
+void destroy(Value value) {
+  Value outer;
+  for (size_t depth = 0;;) {
+    if (Value* part = value.use_count() == 1 ? last_part(*value) : nullptr) {
+      Value inner = std::exchange(*part, std::move(outer));
+      outer = std::exchange(value, std::move(inner));
+      ++depth;
+      continue;
+    }
+    if (depth-- == 0) return;
+    value = std::exchange(outer, take_last_part(*outer));
+  }
 }
 
 std::string element_text(const Constant& c, int64_t i) {
@@ -40,13 +68,7 @@ std::string tensor_text(const Constant& c, size_t most) {
 }  // namespace
 
 ValueNode::~ValueNode() {
-  std::vector<Value> dying;
-  take_parts(*this, dying);
-  while (!dying.empty()) {
-    Value value = std::move(dying.back());
-    dying.pop_back();
-    if (value.use_count() == 1) take_parts(*value, dying);
-  }
+  while (last_part(*this)) destroy(take_last_part(*this));
 }
 
 std::string str(const Value& value, size_t most) {

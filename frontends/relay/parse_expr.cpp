@@ -44,7 +44,9 @@ void Parser::parameter(Function& f) {
   for (const Var& other : f.params)
     if (other->name == var->name && !lexer_.failed())
       report(DiagnosticId::duplicate_definition, lexer_.location(name),
-             fmt::format("two parameters are named %{}", var->name));
+             fmt::format("two parameters are named %{}", var->name), {},
+             first_definition(fmt::format("%{}", other->id)));
+  note_definition(fmt::format("%{}", var->id), name);
   f.params.push_back(var);
   locals_.add(var->name, var);
 }

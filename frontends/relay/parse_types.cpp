@@ -145,6 +145,10 @@ std::optional<Parser::ElementType> Parser::element_type(const Token& t) {
   return dtype ? std::optional(ElementType{*dtype, lanes}) : std::nullopt;
 }
 
+bool Parser::is_type_of_language(const Token& name) {
+  return name.word("Tensor") || name.word("fn") || name.word("ref") || name.word("_") || element_type(name);
+}
+
 Type Parser::named_type(const Token& name) {
   SourceLocation where = lexer_.location(name);
   if (const TypeVariable* v = type_variables_.find(std::string(name.text))) return use_variable(*v, Kind::type, where);

@@ -150,11 +150,29 @@ void Parser::function_definition() {
 // Whether no function has this name, or reports it.
 bool Parser::is_defined_once(const Token& name) {
   const std::string key(name.text);
-  if (!module_.functions.contains(key) && !module_.external_functions.contains(key) &&
-      !module_.prim_functions.contains(key))
-    return true;
-  report(DiagnosticId::duplicate_definition, lexer_.location(name), fmt::format("@{} is defined twice", name.text));
-  return false;
+  const bool is_first = !module_.functions.contains(key) && !module_.external_functions.contains(key) &&
+                        !module_.prim_functions.contains(key);
+  if (is_first)
+    note_definition("@" + key, name);
+  else
+    report_second_definition("@" + key, name);
+  return is_first;
+}
+
+void Parser::note_definition(const std::string& what, const Token& name) {
+  first_definitions_.emplace(what, lexer_.location(name));
+}
+
+void Parser::report_second_definition(const std::string& what, const Token& name) {
+  report(DiagnosticId::duplicate_definition, lexer_.location(name), what + " is defined twice", {},
+         first_definition(what));
+}
+
+// The line of a message that names the place of the first definition, if that is in the text.
+std::vector<std::string> Parser::first_definition(const std::string& what) const {
+  const auto first = first_definitions_.find(what);
+  if (first == first_definitions_.end()) return {};
+  return {first->second.str() + ": the first definition"};
 }
 
 // A function of TVM's tensor IR, which TVM prints and does not read.
@@ -179,9 +197,13 @@ void Parser::type_definition(bool is_extern) {
   Token name = expect_kind(TokenKind::identifier, "the type's name");
   DataTypeDef def{std::string(name.text), type_params(), {}, is_extern};
   if (lexer_.failed()) return;
-  if (!module_.data_types.emplace(def.name, def).second) {
+  if (is_type_of_language(name))
     report(DiagnosticId::duplicate_definition, lexer_.location(name),
-           fmt::format("type {} is defined twice", name.text));
+           fmt::format("{} is a type of the language", name.text), "give the data type another name");
+  if (module_.data_types.emplace(def.name, def).second) {
+    note_definition("type " + def.name, name);
+  } else {
+    report_second_definition("type " + def.name, name);
     def.name = "";
   }
   if (accept("{")) list("}", [&] { constructor(def); });
@@ -205,11 +227,12 @@ void Parser::constructor(DataTypeDef& def) {
     report(DiagnosticId::cannot_infer, lexer_.location(name),
            fmt::format("the types of the fields of {} must be known: nothing infers '_' in a data type", c.name),
            "a field of any type is a variable of the type: type T[A] { C(A) }");
-  if (!constructors_.emplace(c.name, Constructor{c.fields.size()}).second)
-    report(DiagnosticId::duplicate_definition, lexer_.location(name),
-           fmt::format("constructor {} is defined twice", c.name));
-  else
+  if (constructors_.emplace(c.name, Constructor{c.fields.size()}).second) {
+    note_definition("constructor " + c.name, name);
     def.constructors.push_back(std::move(c));
+  } else {
+    report_second_definition("constructor " + c.name, name);
+  }
 }
 
 // Tensor functions have their own text format (tensor/parse.h). All are parsed together, at their offsets in the file,
@@ -391,10 +414,11 @@ std::optional<std::string> Parser::meant_by(std::string_view word,
   return may_report() ? nearest_name(word, names()) : std::nullopt;
 }
 
-void Parser::report(DiagnosticId id, const SourceLocation& where, std::string message, std::string help) {
+void Parser::report(DiagnosticId id, const SourceLocation& where, std::string message, std::string help,
+                    std::vector<std::string> details) {
   is_broken_ = true;
   if (!may_report()) return;
-  diagnostics_.error(id, where, std::move(message), {}, std::move(help));
+  diagnostics_.error(id, where, std::move(message), std::move(details), std::move(help));
   if (!may_report()) diagnostics_.remark(id, where, "there may be more errors: only the first 100 are reported");
 }
 

@@ -139,6 +139,7 @@ class Parser {
   relay::Type type();
   relay::Type parenthesised_type();
   relay::Type tensor_type();
+  bool is_type_of_language(const Token& name);
   relay::Type named_type(const Token&);
   relay::Type function_type();
   std::vector<relay::Type> type_list(std::string_view close);
@@ -183,7 +184,11 @@ class Parser {
   bool at_end() { return peek().kind == TokenKind::end; }
   SourceLocation location() { return lexer_.location(peek()); }
   void unexpected(std::string_view wanted);
-  void report(DiagnosticId, const SourceLocation&, std::string message, std::string help = {});
+  void report(DiagnosticId, const SourceLocation&, std::string message, std::string help = {},
+              std::vector<std::string> details = {});
+  void note_definition(const std::string& what, const Token& name);
+  void report_second_definition(const std::string& what, const Token& name);
+  std::vector<std::string> first_definition(const std::string& what) const;
   bool may_report() const;
   bool has_enough_errors() const;
   // The name that `word` probably means, among those that `names` returns. Empty for errors that are not reported: a
@@ -281,9 +286,10 @@ class Parser {
     size_t fields;
   };
   std::map<std::string, Constructor> constructors_;
-  std::optional<relay::Module> prelude_;    // parsed at its first use
-  std::set<std::string> loaded_types_;      // of the prelude
-  std::set<std::string> names_in_pattern_;  // of the variables that the current pattern binds so far
+  std::map<std::string, SourceLocation> first_definitions_;  // of "@f", "type T", "constructor C", "%id"
+  std::optional<relay::Module> prelude_;                     // parsed at its first use
+  std::set<std::string> loaded_types_;                       // of the prelude
+  std::set<std::string> names_in_pattern_;                   // of the variables that the current pattern binds so far
   std::vector<std::pair<std::string, SourceLocation>> globals_used_, tensor_functions_used_;
   Metadata metadata_;
   std::set<std::string> symbols_;  // names of sizes in the Relay text
