@@ -41,7 +41,7 @@ TEST_CASE("programs keep their results where fusion meets sizes that operators f
     (%numbers(2i64), %three)
   })";
   const std::string expected = result_of(nested, {});
-  CHECK(expected == "(Tensor[(2), int64]{0, -2}, 12)");
+  CHECK(expected == "(Tensor[(2), int64]{0, -2}, 12i64)");
   CHECK(result_of(nested, {"fuse"}) == expected);
 }
 
