@@ -127,7 +127,9 @@ bool check_type(const Type& found, const SourceLocation& location, const Var& pa
   if (tensor && !is_static(tensor->shape)) return true;
   std::vector<int64_t> shape;
   for (const Dim& d : tensor ? tensor->shape : Shape()) shape.push_back(d.value());
-  if (expected && tensor && same_element_type(*expected, *tensor) && ActualSizes().match(*expected, shape)) return true;
+  if (expected && tensor && same_element_type(*expected, *tensor) &&
+      ActualSizes().match(*expected, shape) == tensor::Status::ok)
+    return true;
   diagnostics.error(DiagnosticId::bad_data, location,
                     fmt::format("%{} is {}, found {}", param->name, text_of(param->type), str(found)));
   return false;

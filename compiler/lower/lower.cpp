@@ -277,7 +277,7 @@ void Lowerer::add_branch_sizes(std::vector<DataSize>& sizes) {
   int branch = 0;
   for (const DataSize& d : program_.data_sizes) branch = std::max(branch, d.branch + 1);
   for (DataSize& size : sizes) {
-    size.symbol = Symbol{add_data_size(size.symbol, size.most)->name};
+    size.symbol = Symbol{add_data_size(size.symbol, size.most)->name, size.symbol.low};
     if (sizes.size() == 1) break;
     DataSize& added = program_.data_sizes.back();
     added.branch = branch;
@@ -313,11 +313,11 @@ Lowerer::Operand Lowerer::define_sizes(const Binding& b, const relay::DefineSize
     ranges_.erase(size);
     if (expression && is_computed_by_steps(expression)) {
       const tensor::Expr computed = compute(x.symbols[k].name, expression, region);
-      require_in_bounds(computed, most, region);
+      require_in_bounds(computed, x.symbols[k].low, most, region);
       region.steps.push_back(Compute{size, computed});
     } else {
       region.steps.push_back(Read{size, value(sizes, region, b.location), static_cast<int64_t>(k)});
-      require_in_bounds(size, most, region);
+      require_in_bounds(size, x.symbols[k].low, most, region);
     }
     ranges_[size] = range;
     assume(size <= tensor::Expr(most));
@@ -333,8 +333,8 @@ std::optional<int64_t> Lowerer::largest_slice_length(const tensor::Expr& length)
   return bound ? bound : tensor::largest_slice_length(tensor::simplify(define(definition), ranges_));
 }
 
-void Lowerer::require_in_bounds(const tensor::Expr& size, const Dim& most, Region& region) {
-  require(tensor::Expr(0) <= size, tensor::Status::dimension_out_of_range, region);
+void Lowerer::require_in_bounds(const tensor::Expr& size, int64_t least, const Dim& most, Region& region) {
+  require(tensor::Expr(least) <= size, tensor::Status::dimension_out_of_range, region);
   require(size <= tensor::Expr(most), tensor::Status::capacity_exceeded, region);
 }
 

@@ -33,7 +33,8 @@ Lowerer::Operand Lowerer::branch(const Binding& b, const relay::If& x, const Env
   Operand c = lower_block(*x.else_block, env, step->else_region, b.location);
   state_.known.resize(known);
   const std::vector<Dim> else_checked = std::exchange(state_.checked, checked);
-  const std::vector<Shape> shapes = merge_sizes(x, b.var->type, *step, then_checked, else_checked);
+  region.steps.push_back(step);
+  const std::vector<Shape> shapes = merge_sizes(x, b.var->type, *step, then_checked, else_checked, region);
   std::vector<Operand> then_all, else_all, results;
   flatten(a, then_all, b.location);
   flatten(c, else_all, b.location);
@@ -58,7 +59,6 @@ Lowerer::Operand Lowerer::branch(const Binding& b, const relay::If& x, const Env
   }
   store_branch_results(step->then_region, then_values, merged, first, second);
   store_branch_results(step->else_region, else_values, merged, second, merged.empty() ? second : merged.front());
-  region.steps.push_back(std::move(step));
   size_t next = 0;
   return rebuild(a, results, next);
 }
@@ -78,7 +78,8 @@ std::vector<Shape> shapes_in(const relay::Type& type) {
 }  // namespace
 
 std::vector<Shape> Lowerer::merge_sizes(const relay::If& x, const relay::Type& result, Branch& step,
-                                        const std::vector<Dim>& then_checked, const std::vector<Dim>& else_checked) {
+                                        const std::vector<Dim>& then_checked, const std::vector<Dim>& else_checked,
+                                        Region& region) {
   auto value = [](const Dim& d) { return tensor::expand_math(tensor::simplify(tensor::Expr(d))); };
   const std::vector<Shape> then_shapes = shapes_in(relay::type_of(module_, x.then_block->result));
   const std::vector<Shape> else_shapes = shapes_in(relay::type_of(module_, x.else_block->result));
@@ -104,6 +105,8 @@ std::vector<Shape> Lowerer::merge_sizes(const relay::If& x, const relay::Type& r
   add_branch_sizes(sizes);
   for (size_t k = 0; k < sizes.size(); ++k)
     step.merges.push_back({scalar_of(sizes[k].symbol), values[k].first, values[k].second});
+  for (const DataSize& size : sizes)
+    require(tensor::Expr(size.symbol.low) <= scalar_of(size.symbol), tensor::Status::dimension_out_of_range, region);
   for (Shape& shape : merged) shape = in_program(shape);
   return merged;
 }

@@ -128,11 +128,12 @@ tensor::Var Lowerer::add_input_size(const Symbol& symbol, const tensor::Expr& va
   }
   const tensor::Var size = scalar_of(own);
   entry.emplace_back(Compute{size, tensor::expand_rounding(tensor::expand_math(value))});
-  const tensor::Expr is_size = tensor::logical_and(tensor::Expr(0) <= size, size <= tensor::Expr(tensor::max_elements));
+  const tensor::Expr is_size =
+      tensor::logical_and(tensor::Expr(symbol.low) <= size, size <= tensor::Expr(tensor::max_elements));
   entry.emplace_back(Require{is_size, tensor::Status::dimension_out_of_range});
   if (is_bounded || length) entry.emplace_back(Require{size <= tensor::Expr(limit), tensor::Status::capacity_exceeded});
   program_.input_sizes.push_back(own);
-  ranges_[size] = {0, limit.upper_bound().value_or(tensor::max_elements)};
+  ranges_[size] = {symbol.low, limit.upper_bound().value_or(tensor::max_elements)};
   return size;
 }
 

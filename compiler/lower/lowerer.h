@@ -118,14 +118,15 @@ class Lowerer {
   // Adds a data-dependent size, at most `most`, for a symbol of the current function. The program has a symbol of its
   // own for each time that the function is inlined.
   tensor::Var add_data_size(const Symbol&, const Dim& most);
-  // Adds the sizes that one branch defines, whose symbols become those of the program. `branch` is not read.
+  // Adds the sizes that one branch defines, whose symbols become those of the program, with the bounds that they had.
+  // `branch` is not read.
   void add_branch_sizes(std::vector<DataSize>&);
   Symbol own_symbol(const Symbol&);
   // Adds a size that is computed from elements of inputs, at most `most` unless that is "?". Null if the expression
   // depends on other scalars, or `most` on sizes that are not known before the run.
   tensor::Var add_input_size(const Symbol&, const tensor::Expr& value, const Dim& most);
   Operand define_sizes(const relay::Binding&, const relay::DefineSizes&, const Environment&, Region&);
-  void require_in_bounds(const tensor::Expr& size, const Dim& most, Region&);  // in [0, most]
+  void require_in_bounds(const tensor::Expr& size, int64_t least, const Dim& most, Region&);  // in [least, most]
   bool is_computed_by_steps(const tensor::Expr&) const;
   std::optional<int64_t> largest_slice_length(const tensor::Expr& length) const;  // tensor/slice_length.h
   // The bound of a data-dependent size that is defined after the checks of sizes. Where it is a product, which is
@@ -218,9 +219,10 @@ class Lowerer {
   Operand branch(const relay::Binding&, const relay::If&, const Environment&, Region&);
   // Defines the symbols of a branch's result for the sizes in which its arms differ. Returns the shape of each tensor
   // of the result that has such symbols, and an empty shape for every other tensor.
-  // `then_checked`, `else_checked`: the sizes that are checked at the ends of the arms.
+  // `then_checked`, `else_checked`: the sizes that are checked at the ends of the arms. The branch is the last step of
+  // the region, to which the checks of lower bounds are added.
   std::vector<Shape> merge_sizes(const relay::If&, const relay::Type& result, Branch&,
-                                 const std::vector<Dim>& then_checked, const std::vector<Dim>& else_checked);
+                                 const std::vector<Dim>& then_checked, const std::vector<Dim>& else_checked, Region&);
   void store_branch_results(Region&, const std::vector<Operand>& results, const std::vector<ValueId>& merged,
                             ValueId first, ValueId last);
   void rename(Region&, ValueId from, ValueId to);

@@ -15,7 +15,8 @@ static bool fits(const relay::Type& param, const Constant& array, std::map<std::
   const relay::Type type = relay::substitute(param, sizes);
   const relay::TensorType* tensor = relay::as<relay::TensorType>(type);
   relay::ActualSizes found;
-  if (!tensor || tensor->dtype != array.dtype() || !found.match(*tensor, array.shape())) return false;
+  if (!tensor || tensor->dtype != array.dtype()) return false;
+  if (found.match(*tensor, array.shape()) != tensor::Status::ok) return false;
   relay::for_each_symbol(type, [&](const Symbol& s) {
     if (const auto size = found.value_of(Dim::symbol(s))) sizes.emplace(s.name, Dim(*size));
   });

@@ -44,17 +44,20 @@ bool ActualSizes::define(const Symbol& symbol, int64_t value) {
   return value >= symbol.low && value <= symbol.high;
 }
 
-bool ActualSizes::match(const TensorType& declared, const std::vector<int64_t>& shape) {
-  if (declared.shape.size() != shape.size()) return false;
+tensor::Status ActualSizes::match(const TensorType& declared, const std::vector<int64_t>& shape) {
+  if (declared.shape.size() != shape.size()) return tensor::Status::shape_mismatch;
   for (size_t k = 0; k < shape.size(); ++k) {
     const auto axis = as_linear(declared.shape[k]);
     if (!axis || value_of(declared.shape[k])) continue;
-    if (!define(axis->symbol, (shape[k] - axis->offset) / axis->scale)) return false;
+    const int64_t multiple = shape[k] - axis->offset;
+    if (multiple % axis->scale != 0 || !define(axis->symbol, multiple / axis->scale))
+      return tensor::Status::dimension_out_of_range;
   }
-  return std::ranges::equal(declared.shape, shape, [&](const Dim& d, int64_t size) {
+  const bool is_equal = std::ranges::equal(declared.shape, shape, [&](const Dim& d, int64_t size) {
     auto expected = value_of(d);
     return !expected || *expected == size;
   });
+  return is_equal ? tensor::Status::ok : tensor::Status::shape_mismatch;
 }
 
 Attrs ActualSizes::apply(const Attrs& attrs) const {

@@ -15,8 +15,9 @@ class ActualSizes {
   explicit ActualSizes(const ActualSizes* outer = nullptr) : outer_(outer) {}
 
   // Matches a type with the shape of a value. A symbol without a value gets one if the size of some axis is linear in
-  // this symbol alone. False if the shape disagrees with the type, or with the bounds of a symbol.
-  bool match(const TensorType& declared, const std::vector<int64_t>& shape);
+  // this symbol alone. dimension_out_of_range if an axis gives a symbol no value within its bounds, shape_mismatch if
+  // the shape disagrees with the type otherwise.
+  tensor::Status match(const TensorType& declared, const std::vector<int64_t>& shape);
 
   // Gives the symbol a value. False if it is out of the symbol's bounds.
   bool define(const Symbol&, int64_t value);

@@ -105,12 +105,23 @@ class Machine {
  private:
   // ---- control
 
-  // Whether the current operation is in tail position: the last one of its block, with the block's value.
+  // Whether the current operation is in tail position: the last one of its block, with the block's value, of which
+  // nothing is to be checked.
   bool in_tail_position() const {
     if (cursors_.empty()) return false;
     const Cursor& c = cursors_.back();
     const Var* result = std::get_if<Var>(&c.block->result);
-    return c.next + 1 == c.block->bindings.size() && result && *result == c.block->bindings.back().var;
+    return c.next + 1 == c.block->bindings.size() && result && *result == c.block->bindings.back().var &&
+           !gives_bounded_size((*result)->type);
+  }
+
+  // Whether a value of the type gives a symbol its size, which must be at least 1.
+  bool gives_bounded_size(const Type& type) const {
+    const ActivationSizes* own = activations_.back().own_sizes.get();
+    bool gives = false;
+    if (own)
+      for_each_symbol(type, [&](const Symbol& s) { gives |= s.low > 0 && !own->sizes.value_of(Dim::symbol(s)); });
+    return gives;
   }
 
   void enter(const Block& block) {
@@ -136,7 +147,8 @@ class Machine {
     activations_.push_back(std::move(next));
     cursors_.push_back({&f.body, 0, true});
     for (const auto& [symbol, size] : sizes)
-      if (!activations_.back().own_sizes->sizes.define(symbol, size)) throw Stopped{tensor::Status::shape_mismatch};
+      if (!activations_.back().own_sizes->sizes.define(symbol, size))
+        throw Stopped{tensor::Status::dimension_out_of_range};
     for (size_t k = 0; k < f.params.size(); ++k) set(f.params[k], std::move(args[k]));
   }
 
@@ -194,7 +206,11 @@ class Machine {
       for (size_t k = 0; k < fields->fields.size(); ++k) match(sizes, tuple->fields[k], fields->fields[k]);
     const TensorType* t = as<TensorType>(type);
     const Constant* c = as<Constant>(value);
-    if (t && c && !is_static(t->shape) && !sizes.match(*t, c->shape())) throw Stopped{tensor::Status::shape_mismatch};
+    if (t && c && !is_static(t->shape)) check(sizes.match(*t, c->shape()));
+  }
+
+  static void check(tensor::Status status) {
+    if (status != tensor::Status::ok) throw Stopped{status};
   }
 
   Value atom(const Atom& a) {
@@ -415,8 +431,7 @@ class Machine {
   void evaluate(const Binding&, const MatchCast& op) {
     Value value = atom(op.value);
     const TensorType* t = as<TensorType>(op.type);
-    if (t && !activations_.back().own_sizes->sizes.match(*t, tensor(value).shape()))
-      throw Stopped{tensor::Status::shape_mismatch};
+    if (t) check(activations_.back().own_sizes->sizes.match(*t, tensor(value).shape()));
     done(std::move(value));
   }
 
@@ -426,9 +441,9 @@ class Machine {
     for (size_t k = 0; k < op.symbols.size(); ++k) {
       const int64_t size = tensor(value).integer_at(static_cast<int64_t>(k));
       const auto most = sizes.value_of(op.most[k]);
+      if (!sizes.define(op.symbols[k], size)) throw Stopped{tensor::Status::dimension_out_of_range};
       if (most && size > *most) throw Stopped{tensor::Status::capacity_exceeded};
-      if (size > tensor::max_elements || !sizes.define(op.symbols[k], size))
-        throw Stopped{tensor::Status::dimension_out_of_range};
+      if (size > tensor::max_elements) throw Stopped{tensor::Status::dimension_out_of_range};
     }
     done(make_value(TupleValue{}));
   }

@@ -134,9 +134,9 @@ struct MatchCast {
   Type type;
 };
 // Defines data-dependent sizes, which are visible in the rest of the block: symbol k is element k of `value`, an int64
-// vector. The value of the operation is (). A negative element ends the run with dimension_out_of_range, an element
-// above its bound with capacity_exceeded. A bound of "?" means that there is none: native code must then be able to
-// compute the size before the run, from elements of small inputs.
+// vector. The value of the operation is (). An element below the symbol's lower bound ends the run with
+// dimension_out_of_range, an element above its bound with capacity_exceeded. A bound of "?" means that there is none:
+// native code must then be able to compute the size before the run, from elements of small inputs.
 struct DefineSizes {
   Atom value;
   std::vector<Symbol> symbols;

@@ -15,6 +15,12 @@ TypeError empty_error(const char* use, const Shape& data) {
   return error;
 }
 
+TypeError out_of_range_error(std::string message, std::string help) {
+  TypeError error = shape_error(std::move(message), std::move(help));
+  error.status = tensor::Status::dimension_out_of_range;
+  return error;
+}
+
 TypeError attribute_error(std::string message, std::string help) {
   return {DiagnosticId::bad_attribute, std::move(message), std::move(help)};
 }
@@ -67,17 +73,16 @@ Failure check_rank(const TensorType& type, const char* what, int rank) {
 TypeError unequal_sizes(TypeError error, const Dim& a, const Dim& b) {
   if (a.is_overflow() || b.is_overflow())
     return {DiagnosticId::too_large, error.message + ": a size does not fit 63 bits", ""};
-  if (!provably_different(a, b)) error.unproved = {a, b};
+  if (provably_different(a, b)) return error;
+  error.unproved = {a, b};
+  error.help = "the two sizes cannot be proved equal; name them with the same symbol or check with match_cast";
   return error;
 }
 
 Failure check_equal(const Dim& a, const std::string& what_a, const Dim& b, const std::string& what_b) {
   if (a == b) return std::nullopt;
-  TypeError error = unequal_sizes(
-      shape_error(fmt::format("{} must equal {}, found {} and {}", what_a, what_b, a.str(), b.str())), a, b);
-  if (error.unproved)
-    error.help = "the two sizes cannot be proved equal; name them with the same symbol or check with match_cast";
-  return error;
+  return unequal_sizes(shape_error(fmt::format("{} must equal {}, found {} and {}", what_a, what_b, a.str(), b.str())),
+                       a, b);
 }
 
 Failure check_positive(const char* attribute, const std::vector<int64_t>& values) {
@@ -103,7 +108,7 @@ Failure check_pad_mode(const std::string& mode) {
 TypeResult tensor_result(Shape shape, DType type) {
   for (const Dim& d : shape)
     if (d.is_constant() && d.value() < 0)
-      return shape_error(fmt::format("the result would have shape {}, with a negative size", str(shape)));
+      return out_of_range_error(fmt::format("the result would have shape {}, with a negative size", str(shape)));
   bool overflow = std::ranges::any_of(shape, [](const Dim& d) { return d.is_overflow(); });
   if (overflow || (product(shape) * Dim(bits(type))).is_overflow())
     return TypeError{DiagnosticId::too_large,

@@ -18,6 +18,8 @@ using Checked = std::variant<T, TypeError>;
 
 TypeError shape_error(std::string message, std::string help = "");
 TypeError empty_error(const char* use, const Shape& data);  // "there is no element to take": index_out_of_range
+// A size is negative, or 0 where an operator needs a positive one: dimension_out_of_range.
+TypeError out_of_range_error(std::string message, std::string help = "");
 TypeError attribute_error(std::string message, std::string help = "");
 Failure first_of(std::initializer_list<Failure>);
 
@@ -48,8 +50,9 @@ Failure check_factors(const TensorType& a, const char* what_a, const TensorType&
 // ---- sizes and attributes
 
 Failure check_rank(const TensorType&, const char* what, int rank);
-// The error that two sizes are not proved equal, which names them as its unproved pair if they may be. A size that does
-// not fit 63 bits equals no other and cannot be checked at run time: it is an error of its own.
+// The error that two sizes are not proved equal. If they may be, it names them as its unproved pair, and its help tells
+// how to require that they are. A size that does not fit 63 bits equals no other and cannot be checked at run time: it
+// is an error of its own.
 TypeError unequal_sizes(TypeError, const Dim&, const Dim&);
 Failure check_equal(const Dim& a, const std::string& what_a, const Dim& b, const std::string& what_b);
 Failure check_positive(const char* attribute, const std::vector<int64_t>& values);

@@ -49,7 +49,7 @@ Checked<Dim> window_count(const Dim& extent, const Window& w, bool ceil, int axi
                          : floor_div(room, Dim(w.stride)) + Dim(1);
   // A pass may bound a data-dependent size so that it has no window. That is decided in the run, by a status.
   if (!provably_lt(count, 1) || is_data_dependent(extent)) return count;
-  return shape_error(
+  return out_of_range_error(
       fmt::format("the window reaches over {} elements of spatial axis {}, but the padded data has only {}",
                   w.dilated_size(), axis, (extent + Dim(w.before + w.after)).str()));
 }

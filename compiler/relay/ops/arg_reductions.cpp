@@ -24,7 +24,7 @@ TypeResult type_of_arg_reduction(const ArgReduceAttrs& a, const Operands& in) {
   std::vector<bool> reduced = reduced_axes(a.axis, a.exclude, rank);
   Dim count = product(extents_of(in[0].shape, reduced));
   if (count == Dim(0))
-    return shape_error(fmt::format("the reduced axes of shape {} hold no element", str(in[0].shape)));
+    return out_of_range_error(fmt::format("the reduced axes of shape {} hold no element", str(in[0].shape)));
   if (a.dtype == dtype::i32 && count.is_constant() && count.value() > INT32_MAX)
     return attribute_error(fmt::format("positions among {} elements do not fit int32", count.value()),
                            "use dtype=\"int64\"");

@@ -134,7 +134,7 @@ Value cropped(const CropAttrs& a, Composition& c) {
   const bool last = a.layout == "NHWC";
   if (!last) c.require(check_layout("layout", a.layout, "NCHW"));
   if (product(sizes_of_images(a, {x.type, boxes.type})) == Dim(0))
-    c.fail(shape_error("the data has no pixels for the boxes", "data and boxes may be empty only together"));
+    c.fail(out_of_range_error("the data has no pixels for the boxes", "data and boxes may be empty only together"));
   if (last) x = c.transpose(x, {0, 3, 1, 2});
   const DType type = sampling_type(x.dtype());
   const Shape shape = {boxes.shape()[0], x.shape()[1], a.crop_size[0], a.crop_size[1]};

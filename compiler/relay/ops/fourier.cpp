@@ -67,7 +67,8 @@ Value stft(const StftAttrs& a, Composition& c) {
     c.fail(shape_error(fmt::format("data must have 1 or 2 dimensions, found {}", x.rank())));
   if (a.win_length > a.n_fft) c.fail(attribute_error("win_length must be at most n_fft"));
   if (const Dim length = x.shape().back(); provably_lt(length, a.n_fft))
-    c.fail(shape_error(fmt::format("a window has {} elements, a sequence of the data {}", a.n_fft, length.str())));
+    c.fail(
+        out_of_range_error(fmt::format("a window has {} elements, a sequence of the data {}", a.n_fft, length.str())));
   Shape shape(x.shape().begin(), x.shape().end() - 1);
   shape.insert(shape.end(), {Dim(a.onesided ? a.n_fft / 2 + 1 : a.n_fft), frame_count(a, x.shape()), Dim(2)});
   const DType type = tensor::compute_type(x.dtype());

@@ -24,7 +24,7 @@ TypeResult type_of_global_pool(const GlobalPoolAttrs& a, const Operands& in) {
                          check_axis_order("out_layout", result_layout(a), "NCHW")}))
     return *e;
   for (const Dim& size : pixels_of(a, in))
-    if (provably_lt(size, 1)) return shape_error(fmt::format("data of shape {} has no pixel", str(in[0].shape)));
+    if (provably_lt(size, 1)) return out_of_range_error(fmt::format("data of shape {} has no pixel", str(in[0].shape)));
   const Shape data = AxisOrder(a.layout, "NCHW").to_own(in[0].shape);
   return tensor_result(AxisOrder(result_layout(a), "NCHW").from_own(Shape{data[0], data[1], 1, 1}), in[0].dtype);
 }

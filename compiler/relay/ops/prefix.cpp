@@ -21,9 +21,14 @@ TypeResult type_of_prefix(const PrefixAttrs& a, const Operands& in) {
   if (auto* e = std::get_if<TypeError>(&length)) return *e;
   const PartialList& list = std::get<PartialList>(length);
   if (list.size() != 1) return shape_error(fmt::format("length must be one number, found {}", list.size()));
-  if (list[0] && (provably_lt(in[0].shape[axis], *list[0]) || provably_lt(*list[0], 0)))
-    return shape_error(
-        fmt::format("there are no {} elements in an axis of {}", list[0]->str(), in[0].shape[axis].str()));
+  if (list[0] && provably_lt(*list[0], 0))
+    return out_of_range_error(fmt::format("there are no {} elements", list[0]->str()));
+  if (list[0] && provably_lt(in[0].shape[axis], *list[0])) {
+    TypeError error =
+        shape_error(fmt::format("there are no {} elements in an axis of {}", list[0]->str(), in[0].shape[axis].str()));
+    error.status = tensor::Status::capacity_exceeded;
+    return error;
+  }
   Shape shape = in[0].shape;
   shape[axis] = list[0].value_or(unknown_dim());
   return tensor_result(shape, in[0].dtype);
@@ -34,10 +39,10 @@ TensorFunction define_prefix(const PrefixAttrs& a, const Operands& in, const Sha
   Tensor x = d.input("data", in[0].dtype, in[0].shape);
   const Dim count = result[static_cast<size_t>(a.axis)], all = x.extent(static_cast<int>(a.axis));
   if (in.size() > 1) {
-    Tensor length = d.input("length", in[1].dtype, in[1].shape);
-    d.require_next(
-        [=](Index) { return logical_and(equal(integer_at(length, 0), Expr(count)), Expr(count) <= Expr(all)); },
-        tensor::Status::shape_mismatch);
+    const Expr length = integer_at(d.input("length", in[1].dtype, in[1].shape), 0);
+    d.require_next([=](Index) { return Expr(0) <= length; }, tensor::Status::dimension_out_of_range);
+    d.require_next([=](Index) { return length <= Expr(all); }, tensor::Status::capacity_exceeded);
+    d.require_next([=](Index) { return equal(length, Expr(count)); }, tensor::Status::shape_mismatch);
   } else if (!provably_le(count, all)) {
     d.require_next([&](Index) { return Expr(count) <= Expr(all); }, tensor::Status::shape_mismatch);
   }

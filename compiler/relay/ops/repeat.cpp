@@ -76,8 +76,8 @@ Value sliding_window(const SlidingWindowAttrs& a, Composition& c) {
                                     moved, first, a.window_shape.size(), a.strides.size())));
   for (size_t k = 0; k < moved; ++k)
     if (const Dim size = x.shape()[first + k]; provably_lt(size, a.window_shape[k]))
-      c.fail(shape_error(fmt::format("a window has {} elements along axis {}, the data {}", a.window_shape[k],
-                                     first + k, size.str())));
+      c.fail(out_of_range_error(fmt::format("a window has {} elements along axis {}, the data {}", a.window_shape[k],
+                                            first + k, size.str())));
   Shape shape(x.shape().begin(), x.shape().begin() + static_cast<ptrdiff_t>(first));
   const std::vector<Dim> counts = window_counts(a, x.shape());
   shape.insert(shape.end(), counts.begin(), counts.end());

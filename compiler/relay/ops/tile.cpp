@@ -26,7 +26,7 @@ TypeResult type_of_tile(const TileAttrs& a, const Operands& in) {
   Shape shape;
   for (size_t k = 0; k < rank; ++k) {
     if (reps[k] && reps[k]->is_constant() && reps[k]->value() < 0)
-      return shape_error(fmt::format("axis {} cannot be repeated {} times", k, reps[k]->value()));
+      return out_of_range_error(fmt::format("axis {} cannot be repeated {} times", k, reps[k]->value()));
     shape.push_back(data[k] == Dim(0) ? Dim(0) : reps[k] ? data[k] * *reps[k] : unknown_dim());
   }
   return tensor_result(shape, in[0].dtype);

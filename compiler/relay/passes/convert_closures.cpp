@@ -39,13 +39,44 @@ namespace dlcc::relay {
 
 namespace {
 
-bool has_type_variable(Module& module) {
-  bool found = std::ranges::any_of(module.data_types, [](const auto& d) { return !d.second.params.empty(); });
-  for (auto& [name, f] : module.functions) {
-    found |= !f.type_params.empty();
-    for_each_type(f, [&](Type& type) { found |= has_type_variables(type); });
+// A part of a module that is generic, for a message.
+struct GenericPart {
+  std::string name;
+  SourceLocation location;
+};
+
+bool is_generic(const Type& type) {
+  const DataType* data = as<DataType>(type);
+  return as<VariableType>(type) || (data && !data->args.empty()) || std::ranges::any_of(parts_of(type), is_generic);
+}
+
+std::optional<GenericPart> first_generic_part(const Block& block) {
+  for (const Binding& b : block.bindings) {
+    const MakeFunction* made = std::get_if<MakeFunction>(&b.op);
+    if (made && !made->function->type_params.empty())
+      return GenericPart{fmt::format("the local function %{}", b.var->name), b.location};
+    if (is_generic(b.var->type)) return GenericPart{fmt::format("the type {}", str(b.var->type)), b.location};
+    std::optional<GenericPart> inside;
+    for_each_block(b.op, [&](const Block& inner) {
+      if (!inside) inside = first_generic_part(inner);
+    });
+    if (inside) return inside;
   }
-  return found;
+  return std::nullopt;
+}
+
+// A generic function, or else a use of a generic function or data type.
+std::optional<GenericPart> first_generic_part(const Module& module) {
+  for (const auto& [name, f] : module.functions)
+    if (!f.type_params.empty()) return GenericPart{"the function @" + name, f.location};
+  for (const auto& [name, f] : module.functions) {
+    for (const Var& p : f.params)
+      if (is_generic(p->type)) return GenericPart{fmt::format("the type {} of %{}", str(p->type), p->name), f.location};
+    if (auto part = first_generic_part(f.body)) return part;
+  }
+  for (const auto& [name, def] : module.data_types)
+    if (!def.params.empty()) return GenericPart{"the type " + name, {}};
+  return std::nullopt;
 }
 
 // The variables that are used as values, not only called.
@@ -354,9 +385,10 @@ bool check_inputs(const Module& module, Diagnostics& diagnostics) {
 Module convert_closures(Module module, PassContext& context) {
   Diagnostics ignored;
   Diagnostics& diagnostics = context.diagnostics ? *context.diagnostics : ignored;
-  if (has_type_variable(module)) {
-    diagnostics.error(DiagnosticId::unsupported_construct, {}, "the module has generic functions or types", {},
-                      "run the pass monomorphize before");
+  if (const auto generic = first_generic_part(module)) {
+    diagnostics.error(DiagnosticId::unsupported_construct, generic->location,
+                      generic->name + " is generic: a data type has the functions of one type", {},
+                      "run monomorphize first: --passes=monomorphize,convert-closures");
     return module;
   }
   if (!check_inputs(module, diagnostics)) return module;

@@ -2,6 +2,8 @@
 // an `if` with known condition by its branch. A result much larger than its operands is not folded: a large tensor that
 // depends on a small operand costs less to compute than to store.
 #include <algorithm>
+#include <set>
+#include <span>
 
 #include "relay/call_type.h"
 #include "relay/passes/passes.h"
@@ -22,10 +24,11 @@ constexpr int64_t max_shape_elements = 64;
 
 class Folder {
  public:
-  explicit Folder(Module& module) : module_(module) {}
+  // Without `only`, any operation on constants is replaced by its value, else those that have these variables.
+  explicit Folder(Module& module, const std::set<int>* only = nullptr) : module_(module), only_(only) {}
 
-  // Whether an operation on constants was replaced by its value.
-  bool has_folded() const { return has_folded_; }
+  // The variables of the operations on constants that were replaced by their values.
+  const std::vector<int>& evaluated() const { return evaluated_; }
 
   void run(Block& block) {
     std::vector<Binding> kept;
@@ -48,8 +51,9 @@ class Folder {
         known_.add(b.var, std::move(*atom));
         continue;
       }
-      if (std::optional<std::vector<Constant>> results = evaluate(b.op)) {
-        has_folded_ = true;
+      const bool is_allowed = !only_ || only_->contains(b.var->id);
+      if (std::optional<std::vector<Constant>> results = is_allowed ? evaluate(b.op) : std::nullopt) {
+        evaluated_.push_back(b.var->id);
         bool single = as<TensorType>(b.var->type) != nullptr;
         if (single) {
           known_.add(b.var, (*results)[0]);
@@ -184,23 +188,49 @@ class Folder {
   }
 
   Module& module_;
-  bool has_folded_ = false;
+  const std::set<int>* only_;
+  std::vector<int> evaluated_;
   Replacements known_;
   KnownValues values_;
   std::map<int, std::vector<Atom>> tuples_;  // fields of variables that are known tuples
 };
 
+struct Folded {
+  Module module;
+  std::vector<int> evaluated;  // see Folder
+};
+
+Folded fold(Module module, const std::set<int>* only) {
+  Folder folder(module, only);
+  for (auto& [name, f] : module.functions) folder.run(f.body);
+  return {std::move(module), folder.evaluated()};
+}
+
+// Adds to `values` those of `candidates` with which the module still has types. A list in which some cannot be added is
+// halved, so that the module is inferred a logarithmic number of times for each of them.
+void add_values(const Module& module, std::span<const int> candidates, std::set<int>& values) {
+  if (candidates.empty()) return;
+  std::set<int> more = values;
+  more.insert(candidates.begin(), candidates.end());
+  if (can_infer_types(fold(module, &more).module)) {
+    values = std::move(more);
+  } else if (const size_t half = candidates.size() / 2; half > 0) {
+    add_values(module, candidates.first(half), values);
+    add_values(module, candidates.subspan(half), values);
+  }
+}
+
 }  // namespace
 
 // Sizes become known where values do. Then an operation may be an error, as the addition of tensors that do not fit
-// together, or a type more precise than its place allows, as that of a value in a reference. Nothing is folded in such a
-// module: the error occurs when the operation is executed, if it ever is.
+// together, or a type more precise than its place allows, as that of a value in a reference. A value that leads to such
+// an error is not folded: the error occurs when the operation is executed, if it ever is.
 Module fold_constants(Module module, PassContext&) {
-  Module folded = module;
-  Folder folder(folded);
-  for (auto& [name, f] : folded.functions) folder.run(f.body);
-  if (folder.has_folded() && !can_infer_types(folded)) return module;
-  return folded;
+  Folded all = fold(module, nullptr);
+  if (all.evaluated.empty() || can_infer_types(all.module)) return std::move(all.module);
+  std::set<int> values;
+  add_values(module, all.evaluated, values);
+  return fold(std::move(module), &values).module;
 }
 
 }  // namespace dlcc::relay

@@ -2,13 +2,15 @@
 // its immediate post-dominator when all nodes between them may be inlined (Roesch et al., "Relay: A High-Level Compiler
 // for Deep Learning", 2019, section 4.1). Which nodes may be inlined follows from the structure of their definitions
 // (tensor/analysis.h), not from operators' names. The time is linear in the number of operators, apart from logarithms:
-// groups have at most largest_group nodes.
+// groups have at most largest_group nodes. An operator that finds a size of its result when it runs stays a call: a
+// tensor function has the sizes that its caller knows.
 #include <algorithm>
 #include <ranges>
 #include <set>
 #include <utility>
 
 #include "relay/operator.h"
+#include "relay/passes/found_sizes.h"
 #include "relay/passes/passes.h"
 #include "relay/passes/post_dominators.h"
 #include "relay/passes/result_definitions.h"
@@ -50,8 +52,15 @@ struct Group {
 
 class BlockFuser {
  public:
-  BlockFuser(Module& module, TensorFunctionNames& names, Block& block, const tensor::Machine& machine)
-      : module_(module), names_(names), block_(block), machine_(machine), keeps_bytes_(machine.memory_is_scarce) {}
+  // `unsized`: variables_with_found_sizes() of the function.
+  BlockFuser(Module& module, TensorFunctionNames& names, Block& block, const tensor::Machine& machine,
+             const std::set<int>& unsized)
+      : module_(module),
+        names_(names),
+        block_(block),
+        machine_(machine),
+        unsized_(unsized),
+        keeps_bytes_(machine.memory_is_scarce) {}
 
   void run() {
     collect_nodes();
@@ -160,7 +169,8 @@ class BlockFuser {
       if (const MakeTuple* t = std::get_if<MakeTuple>(&binding.op)) tuples_[binding.var->id] = t->fields;
       if (const Call* call = std::get_if<Call>(&binding.op)) {
         const OperatorRef* ref = std::get_if<OperatorRef>(&call->callee);
-        auto args = ref && ref->op->has_definition() ? tensor_args(*call, *ref->op) : std::nullopt;
+        const bool is_sized = ref && ref->op->has_definition() && !unsized_.contains(binding.var->id);
+        auto args = is_sized ? tensor_args(*call, *ref->op) : std::nullopt;
         if (!args) continue;
         // For the inferred result type, which has the sizes that depend on values of operands.
         TensorFunction f = ref->op->compute_as(call->attrs, operand_types(module_, *args), binding.var->type);
@@ -459,6 +469,7 @@ class BlockFuser {
   TensorFunctionNames& names_;
   Block& block_;
   const tensor::Machine& machine_;
+  const std::set<int>& unsized_;
   std::vector<Node> nodes_;
   PostDominators post_dominators_;
   std::vector<Group> groups_;                // by number; a group that was merged into another one is stale
@@ -469,17 +480,19 @@ class BlockFuser {
   std::vector<int> widened_;  // the last nodes of reductions and contractions that did not grow for this reason
 };
 
-void fuse_block(Module& module, TensorFunctionNames& names, Block& block, const tensor::Machine& machine) {
+void fuse_block(Module& module, TensorFunctionNames& names, Block& block, const tensor::Machine& machine,
+                const std::set<int>& unsized) {
   for (Binding& b : block.bindings)
-    for_each_block(b.op, [&](Block& inner) { fuse_block(module, names, inner, machine); });
-  BlockFuser(module, names, block, machine).run();
+    for_each_block(b.op, [&](Block& inner) { fuse_block(module, names, inner, machine, unsized); });
+  BlockFuser(module, names, block, machine, unsized).run();
 }
 
 }  // namespace
 
 Module fuse(Module module, PassContext& context) {
   TensorFunctionNames names(module);
-  for (auto& [name, function] : module.functions) fuse_block(module, names, function.body, context.machine);
+  for (auto& [name, function] : module.functions)
+    fuse_block(module, names, function.body, context.machine, variables_with_found_sizes(function));
   return module;
 }
 

@@ -99,6 +99,13 @@ std::string difference(unsigned seed, const std::string& text, const std::vector
   return "";
 }
 
+// The status that an engine returned, according to its error.
+std::string returned_status(const Diagnostics& d) {
+  const std::string text = d.str(), before = "the model returned status ";
+  const size_t at = text.find(before);
+  return at == std::string::npos ? text : std::to_string(std::stoi(text.substr(at + before.size())));
+}
+
 }  // namespace
 
 std::string difference_of_engines(unsigned seed, const std::string& text, const std::vector<RandomInput>& inputs) {
@@ -107,6 +114,28 @@ std::string difference_of_engines(unsigned seed, const std::string& text, const 
   } catch (const std::exception& e) {
     return std::string("exception: ") + e.what();
   }
+}
+
+std::string status_of_engines(const std::string& text, const std::vector<Constant>& inputs) {
+  Diagnostics d;
+  auto module = frontends::import_relay(text, {}, d);
+  auto interpreted = module ? relay::evaluate(*module, inputs, tensor::Precision::specified, d) : std::nullopt;
+  if (!interpreted) return "not interpreted: " + d.str();
+  Compiler compiler(options_of(0, text), d);
+  const std::vector<std::string> engines(std::begin(engine_names), std::end(engine_names));
+  auto model = prepare_verification(compiler, engines);
+  if (!model) return "not compiled: " + d.str();
+  const std::string status = std::to_string(static_cast<int>(interpreted->status));
+  std::string all = "interpreter " + status;
+  bool are_equal = true;
+  for (const std::string& name : engines) {
+    Diagnostics problems;
+    const bool is_ok = make_engine(name, compiler, *model)(inputs, problems).has_value();
+    const std::string found = is_ok ? "0" : returned_status(problems);
+    are_equal = are_equal && found == status;
+    all += fmt::format(", {} {}", name, found);
+  }
+  return are_equal ? status : all;
 }
 
 }  // namespace dlcc

@@ -65,7 +65,7 @@ TEST_CASE("a match_cast checks sizes that come from operands") {
   CHECK(r.results[1].integer_at(0) == 6);
   CHECK(run(module, {counting({4, 6}), ints({4, 6})}).status == Status::shape_mismatch);
   CHECK(run(module, {counting({4, 6}), ints({5, 5})}).status == Status::shape_mismatch);
-  CHECK(run(module, {counting({0, 6}), ints({0, 0})}).status == Status::shape_mismatch);  // n is at least 1
+  CHECK(run(module, {counting({0, 6}), ints({0, 0})}).status == Status::dimension_out_of_range);  // n is at least 1
 }
 
 TEST_CASE("symbolic sizes broadcast at run time if they are equal or 1") {
@@ -144,6 +144,16 @@ TEST_CASE("a local function binds a parameter of unknown size anew at each call"
   CHECK(r.results[1].number_at(0) == 6);
 }
 
+TEST_CASE("the status of an input that gives a size no value within its bounds") {
+  Module doubled =
+      module_of("def @main(%x: Tensor[(2 * n), float32], %y: Tensor[(n), float32]) { (sum(%x), sum(%y)) }");
+  auto status = [&](int64_t x, int64_t y) { return run(doubled, {counting({x}), counting({y})}).status; };
+  CHECK(status(4, 2) == Status::ok);
+  CHECK(status(0, 0) == Status::dimension_out_of_range);
+  CHECK(status(3, 1) == Status::dimension_out_of_range);
+  CHECK(status(4, 1) == Status::shape_mismatch);
+}
+
 TEST_CASE("the size of a concatenation of many tensors is their sum") {
   for (const bool are_limited : {false, true}) {
     std::string params, operands, sum;
@@ -157,6 +167,31 @@ TEST_CASE("the size of a concatenation of many tensors is their sum") {
     Module module = module_of("def @main(" + params + ") { concatenate((" + operands + ")) }");
     CHECK(str(module.functions.at("main").result_type) == "Tensor[(" + sum + "), float32]");
   }
+}
+
+TEST_CASE("sizes of two names that an operator needs to be equal are an error, and a match_cast checks them") {
+  auto error_of = [](const std::string& text) {
+    Diagnostics d;
+    CHECK_FALSE(frontends::import_relay(text, {}, d));
+    return d.list().empty() ? Diagnostic{} : d.list().front();
+  };
+  const std::string matrices = "def @main(%x: Tensor[(m, k), float32], %w: Tensor[(n, j), float32]) { ";
+  const std::string batches = "def @main(%x: Tensor[(b, m, k), float32], %w: Tensor[(b, n, j), float32]) { ";
+  const std::string images = "def @main(%x: Tensor[(1, c, 9, 9), float32], %w: Tensor[(d, e, 3, 3), float32]) { ";
+  for (const std::string& text :
+       {matrices + "nn.dense(%x, %w) }", matrices + "nn.matmul(%x, %w, transpose_b=True) }",
+        batches + "nn.batch_matmul(%x, %w) }", matrices + "einsum((%x, %w), equation=\"mk,nk->mn\") }",
+        images + "nn.conv2d(%x, %w, kernel_size=[3, 3]) }",
+        images + "nn.conv2d_transpose(%x, %w, kernel_size=[3, 3]) }", matrices + "concatenate((%x, %w)) }"}) {
+    CAPTURE(text);
+    const Diagnostic error = error_of(text);
+    CHECK(error.id == DiagnosticId::shape_mismatch);
+    CHECK(error.help ==
+          "the two sizes cannot be proved equal; name them with the same symbol or check with match_cast");
+  }
+  Module checked = module_of(matrices + "nn.dense(match_cast(%x, Tensor[(m, j), float32]), %w) }");
+  CHECK(run(checked, {counting({2, 3}), counting({4, 3})}).results[0].shape() == std::vector<int64_t>{2, 4});
+  CHECK(run(checked, {counting({2, 3}), counting({4, 2})}).status == Status::shape_mismatch);
 }
 
 }  // namespace dlcc::relay
