@@ -11,6 +11,7 @@
 #include "driver/outputs.h"
 #include "emit/interface.h"
 #include "pipeline/tune.h"
+#include "relay/types_in.h"
 #include "support/ascii.h"
 #include "support/files.h"
 #include "support/similar_names.h"
@@ -95,6 +96,28 @@ Problem check_prefix(const Outputs& out, const CompileOptions& options) {
           "give them a prefix: --prefix=NAME"};
 }
 
+// The diagnostics with remarks in place of errors.
+Diagnostics as_remarks(const Diagnostics& diagnostics) {
+  Diagnostics result;
+  for (Diagnostic d : diagnostics.list()) {
+    if (d.severity == Severity::error) d.severity = Severity::remark;
+    result.add(std::move(d));
+  }
+  return result;
+}
+
+// Writes the module after all graph passes. If they refuse it, because there is no native code for it, writes it as it
+// was read, with remarks why.
+int write_relay_alone(Compiler& compiler, const Outputs& out, Diagnostics& diagnostics, const Reporting& reporting) {
+  const auto read = compiler.import();
+  if (!read || is_failure(diagnostics, reporting)) return report(diagnostics, reporting);
+  const auto optimized = compiler.optimize(relay::copy_with_own_variables(*read));
+  if (!optimized && !diagnostics.has_errors()) return report(diagnostics, reporting);  // --stop-after
+  Diagnostics found = optimized ? diagnostics : as_remarks(diagnostics);
+  if (!is_failure(found, reporting)) write_relay(compiler, out, optimized ? *optimized : *read, found);
+  return report(found, reporting);
+}
+
 Section section_of_commands() {
   Section section{"Commands", {}};
   for (const Command& c : commands()) section.rows.emplace_back(c.name, c.summary);
@@ -137,6 +160,7 @@ int compile_command(CommandLine& line) {
   Diagnostics diagnostics;
   if (!can_write_outputs(out, options, diagnostics)) return report(diagnostics, line.reporting());
   CommandCompiler compiler(options, diagnostics);
+  if (is_relay_alone(out) && !tunes) return write_relay_alone(compiler, out, diagnostics, line.reporting());
   auto module = compiler.optimize();
   auto records = module && tunes ? tuned(compiler, *module, diagnostics) : std::nullopt;
   if (records) compiler.use(*records);

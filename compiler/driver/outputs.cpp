@@ -26,11 +26,12 @@ struct EmittedText {
   std::string (*make)(Compiler&, const relay::Module&, Planned&);
 };
 
+constexpr const char* relay_kind = "relay";
 constexpr const char* text_suffix = ".tensor";
 constexpr const char* selftest_kind = "selftest";
 
 const EmittedText emitted_texts[] = {
-    {"relay", ".rly", [](Compiler&, const relay::Module& m, Planned&) { return relay::print(m); }},
+    {relay_kind, ".rly", [](Compiler&, const relay::Module& m, Planned&) { return relay::print(m); }},
     {"tensor", text_suffix,
      [](Compiler&, const relay::Module&, Planned& p) { return lower::print_with_lines(p.program, p.plan).text; }},
     {"llvm", ".ll",
@@ -168,8 +169,8 @@ void add_output_options(CommandLine& line, Outputs& out) {
   add({"-o", "OBJECT", "The object file; the header is written next to it. '-': standard output",
        store_text(out.object)});
   add({"--emit", "LIST",
-       "Outputs: obj, header, relay, tensor, llvm, asm, selftest (a C program that checks the object on its target); "
-       "default obj,header",
+       "Outputs: obj, header, relay (the module after all graph passes; alone, of any program), tensor, llvm, asm, "
+       "selftest (a C program that checks the object on its target); default obj,header",
        [&out](const std::string& list) {
          out.emit = list;
          return check_kinds(list);
@@ -224,6 +225,19 @@ bool can_write_outputs(const Outputs& out, const CompileOptions& options, Diagno
     const auto source = sources.find(kind);
     return source == sources.end() || is_replaceable(path_of_kind(out, kind), source->second, diagnostics);
   });
+}
+
+bool is_relay_alone(const Outputs& out) {
+  return wanted_kinds(out) == std::vector<std::string>{relay_kind} && out.reports.empty() && !out.limits.ram &&
+         !out.limits.flash;
+}
+
+bool write_relay(const Compiler& compiler, const Outputs& out, const relay::Module& module, Diagnostics& diagnostics) {
+  const std::string text = relay::print(module);
+  const std::string rules = out.dependencies ? dependency_rules(compiler, out) : "";
+  std::vector<OutputFile> files = {{path_of_kind(out, relay_kind), {std::as_bytes(std::span(text))}}};
+  if (out.dependencies) files.push_back({dependency_path(out), {std::as_bytes(std::span(rules))}});
+  return differ_from_inputs({files[0].path}, compiler.files(), diagnostics) && write_files(files, diagnostics);
 }
 
 bool write_outputs(Compiler& compiler, const Outputs& out, relay::Module module, Planned& planned,

@@ -37,6 +37,12 @@ std::string scheduled_text_name(const std::string& stem);
 // Whether all outputs can be written; reports the folders and files that cannot. To be called before the compilation.
 bool can_write_outputs(const Outputs&, const CompileOptions&, Diagnostics&);
 
+// Whether the Relay text of the module is the only output, so that no native code is needed.
+bool is_relay_alone(const Outputs&);
+
+// Writes the module as the only output, and the dependency file; false, with diagnostics, on failure.
+bool write_relay(const Compiler&, const Outputs&, const relay::Module&, Diagnostics&);
+
 // Generates code and writes all outputs and the tuning records, if any; false, with diagnostics, on failure.
 bool write_outputs(Compiler&, const Outputs&, relay::Module, Planned&, const std::optional<TuningRecords>&,
                    Diagnostics&);

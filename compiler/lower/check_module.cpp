@@ -21,9 +21,10 @@ class ModuleChecker {
     for (const relay::Var& p : main.params)
       for_each_field(p->type, [&](const relay::Type& type) {
         if (!relay::as<relay::TensorType>(type))
-          diagnostics_.error(DiagnosticId::unsupported_construct, main.location,
-                             fmt::format("input '{}' has type {}, which cannot be compiled to native code", p->name,
-                                         relay::str(type)));
+          diagnostics_.error(
+              DiagnosticId::unsupported_construct, main.location,
+              fmt::format("input '{}' has type {}, which cannot be compiled to native code", p->name, relay::str(type)),
+              {}, "'dlcc run --interpret' runs the program");
       });
   }
 

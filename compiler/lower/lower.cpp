@@ -23,6 +23,21 @@ using relay::Atom;
 using relay::Binding;
 using relay::Block;
 
+namespace {
+
+constexpr const char* interpreter_help = "'dlcc run --interpret' runs the program";
+
+// Whether the type is a data type or a reference, or a tuple with one.
+bool has_data(const relay::Type& type) {
+  bool found = false;
+  relay::for_each_field(type, [&](const relay::Type& field) {
+    found |= relay::as<relay::DataType>(field) || relay::as<relay::RefType>(field);
+  });
+  return found;
+}
+
+}  // namespace
+
 Lowerer::Lowerer(const relay::Module& module, const std::vector<tensor::Machine>& machines,
                  const tensor::ScheduleOptions& options, Diagnostics& diagnostics, const Configure& configure)
     : module_(module),
@@ -60,6 +75,11 @@ void Lowerer::unsupported(const SourceLocation& location, const std::string& wha
   diagnostics_.error(DiagnosticId::unsupported_construct, location, what + " cannot be compiled to native code", {},
                      help);
   throw Unsupported();
+}
+
+void Lowerer::unsupported_value(const Atom& value, const SourceLocation& location) {
+  const std::string type = relay::str(relay::type_of(module_, value));
+  unsupported(location, fmt::format("a value of type {}", type), interpreter_help);
 }
 
 // ---- values
@@ -152,12 +172,12 @@ Lowerer::Operand Lowerer::operand(const Atom& atom, const Environment& env, cons
   if (const Constant* c = std::get_if<Constant>(&atom)) return {.value = constant(*c)};
   if (const auto* global = std::get_if<relay::GlobalRef>(&atom))
     return {.closure = std::make_shared<Closure>(Closure{.global = global->name})};
-  unsupported(location, "a function as a value");
+  unsupported(location, "a function as a value", interpreter_help);
 }
 
 ValueId Lowerer::value(const Operand& o, Region& region, const SourceLocation& location) {
   DLCC_CHECK(!o.is_tuple, "a tuple where a tensor is expected");
-  if (o.closure) unsupported(location, "a function as a value");
+  if (o.closure) unsupported(location, "a function as a value", interpreter_help);
   if (!o.scalar) return o.value;
   ValueId v = new_value("scalar", {{}, o.scalar.type()}, Storage::temporary);
   region.steps.push_back(Write{v, 0, o.scalar});
@@ -182,7 +202,7 @@ tensor::Expr Lowerer::scalar(const Operand& o, Region& region, const SourceLocat
 }
 
 void Lowerer::flatten(const Operand& o, std::vector<Operand>& list, const SourceLocation& location) {
-  if (o.closure) unsupported(location, "a function as a value");
+  if (o.closure) unsupported(location, "a function as a value", interpreter_help);
   if (!o.is_tuple) list.push_back(o);
   for (const Operand& f : o.fields) flatten(f, list, location);
 }
@@ -222,10 +242,10 @@ Lowerer::Operand Lowerer::lower_binding(const Binding& b, const Environment& env
                           const Closure made{&*x.function, b.var->id, env, state_.sizes};
                           return Operand{.closure = std::make_shared<Closure>(made)};
                         },
-                        [&](const relay::Match&) -> Operand { unsupported(b.location, "'match'"); },
-                        [&](const relay::RefCreate&) -> Operand { unsupported(b.location, "a reference"); },
-                        [&](const relay::RefRead&) -> Operand { unsupported(b.location, "a reference"); },
-                        [&](const relay::RefWrite&) -> Operand { unsupported(b.location, "a reference"); },
+                        [&](const relay::Match& x) -> Operand { unsupported_value(x.value, b.location); },
+                        [&](const relay::RefCreate&) -> Operand { unsupported_value(b.var, b.location); },
+                        [&](const relay::RefRead& x) -> Operand { unsupported_value(x.ref, b.location); },
+                        [&](const relay::RefWrite& x) -> Operand { unsupported_value(x.ref, b.location); },
                         [&](const relay::MatchCast& x) { return match_cast(b, x, env, region); },
                         [&](const relay::DefineSizes& x) { return define_sizes(b, x, env, region); },
                         [&](const relay::RequireSizes& x) {
@@ -386,6 +406,7 @@ void Lowerer::require_size(const Dim& size, Region& region) {
 }
 
 Lowerer::Operand Lowerer::call(const Binding& b, const relay::Call& x, const Environment& env, Region& region) {
+  if (has_data(b.var->type)) unsupported_value(b.var, b.location);
   if (const auto* callee = std::get_if<relay::GlobalRef>(&x.callee))
     return call_global(b, x, callee->name, env, region);
   if (const auto* ref = std::get_if<relay::OperatorRef>(&x.callee))
@@ -393,7 +414,8 @@ Lowerer::Operand Lowerer::call(const Binding& b, const relay::Call& x, const Env
                 fmt::format("operator {} applied to a tuple that is not built in the same block", ref->op->name));
   const auto* var = std::get_if<relay::Var>(&x.callee);
   auto known = var ? env.find((*var)->id) : env.end();
-  if (known == env.end() || !known->second.closure) unsupported(b.location, "a call of a function value");
+  if (known == env.end() || !known->second.closure)
+    unsupported(b.location, "a call of a function value", interpreter_help);
   const std::shared_ptr<const Closure> closure = known->second.closure;
   return closure->global.empty() ? call_closure(b, x, *closure, env, region)
                                  : call_global(b, x, closure->global, env, region);

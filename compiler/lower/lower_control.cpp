@@ -159,7 +159,7 @@ Lowerer::Operand Lowerer::call_closure(const Binding& b, const relay::Call& x, c
     result = loop(b, x, args, closure, *recursion, region);
   } else {
     unsupported(b.location, "recursion that is no loop",
-                "end the function in an 'if', one block of which ends in the only recursive call");
+                "let each recursive call be the last operation of its block, and end one block without a call");
   }
   std::swap(state_.sizes, sizes);
   // A size that the body defines for the result is in the caller's types, too: it is the size of this call.

@@ -21,7 +21,7 @@ Lowerer::Operand Lowerer::call_global(const Binding& b, const relay::Call& x, co
   const relay::Function& f = module_.functions.at(callee);
   if (!active_.insert(callee).second)
     unsupported(b.location, "recursion of several functions",
-                "make them one function, which ends in an 'if', one block of which ends in the only recursive call");
+                "make them one function, in which each recursive call is the last operation of its block");
   if (active_.size() > most_nested_calls)
     too_large(b.location, fmt::format("functions call each other more than {} levels deep", most_nested_calls),
               "call the functions in a list, not each from the one before");

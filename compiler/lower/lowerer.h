@@ -65,6 +65,7 @@ class Lowerer {
   };
 
   [[noreturn]] void unsupported(const SourceLocation&, const std::string& what, const std::string& help = {});
+  [[noreturn]] void unsupported_value(const relay::Atom&, const SourceLocation&);  // of a type without native code
   [[noreturn]] void too_large(const SourceLocation&, const std::string& what, const std::string& help);
   void count_inlined(const relay::Function&, const SourceLocation&);  // an error if there are too many operations
 

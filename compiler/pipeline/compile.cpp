@@ -192,9 +192,10 @@ bool Compiler::decide_weights_location(Planned& planned) {
 }
 
 std::optional<relay::Module> Compiler::fuse(relay::Module module) {
-  auto checked = run_passes(std::move(module),
-                            {"localize-recursion", "inline-higher-order", "inline-defined-sizes", "instantiate-sizes",
-                             "rebuild-tuples", "check-declared-sizes", "define-sizes", "require-sizes"});
+  auto checked =
+      run_passes(std::move(module), {"compile-matches", "localize-recursion", "inline-higher-order",
+                                     "inline-defined-sizes", "instantiate-sizes", "merge-tail-calls", "rebuild-tuples",
+                                     "check-declared-sizes", "define-sizes", "require-sizes"});
   if (!checked || !lower::check_module(*checked, {.file = model_name()}, diagnostics_)) return std::nullopt;
   return run_passes(std::move(*checked), graph_passes());
 }

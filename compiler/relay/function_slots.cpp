@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "relay/prelude_file.h"
+
 namespace dlcc::relay {
 
 bool Slots::add(int id) {
@@ -26,6 +28,7 @@ class Assignment {
 
   const FunctionSlots& function(const Function& f, int self) {
     FunctionSlots slots;
+    slots.is_of_prelude = f.location.file == prelude_file;
     std::vector<int> used;
     for (const Var& p : f.params) bind(slots, p);
     block(f.body, slots, used);

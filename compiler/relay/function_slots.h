@@ -35,6 +35,7 @@ struct FunctionSlots {
   std::vector<int> captured;  // variables of enclosing functions that are used here or in a nested function
   int self = -1;              // the captured variable that is the function itself
   bool has_symbols = false;   // a type in it has symbols, or sizes are checked or defined
+  bool is_of_prelude = false;
 };
 
 // For every function of the module, local ones included.

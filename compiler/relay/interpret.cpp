@@ -18,6 +18,7 @@ struct Activation {  // of a function
   std::vector<Value> values;  // by slot; null before the binding
   std::shared_ptr<const ActivationSizes> sizes;
   std::shared_ptr<ActivationSizes> own_sizes;  // null for functions without symbols
+  const SourceLocation* caller;                // the last call outside of the prelude that led to it
 };
 
 // A block that is being evaluated, and the operation whose value is needed next. When the block ends, its value becomes
@@ -124,6 +125,8 @@ class Machine {
     return gives;
   }
 
+  bool is_in_prelude() const { return !activations_.empty() && activations_.back().slots->is_of_prelude; }
+
   void enter(const Block& block) {
     if (in_tail_position())
       cursors_.back() = {&block, 0, cursors_.back().begins_activation};
@@ -133,10 +136,11 @@ class Machine {
 
   void enter(const ClosureValue& closure, const Value& self, std::vector<Value> args, const SourceLocation& location,
              const std::vector<std::pair<Symbol, int64_t>>& sizes = {}) {
+    const SourceLocation* caller = is_in_prelude() ? activations_.back().caller : &location;
     if (in_tail_position()) pop_cursor();
     const Function& f = *closure.function;
     const FunctionSlots& slots = slots_.at(&f);
-    Activation next{&slots, std::exchange(spare_, {}), closure.sizes, nullptr};
+    Activation next{&slots, std::exchange(spare_, {}), closure.sizes, nullptr, caller};
     next.values.resize(slots.slot.size());
     if (slots.has_symbols) next.sizes = next.own_sizes = std::make_shared<ActivationSizes>(closure.sizes);
     for (size_t k = 0; k < slots.captured.size(); ++k)
@@ -183,7 +187,9 @@ class Machine {
   }
 
   [[noreturn]] void fail(DiagnosticId id, const SourceLocation& location, std::string message, std::string help = "") {
-    diagnostics_.error(id, location, std::move(message), {}, std::move(help));
+    std::vector<std::string> notes;
+    if (is_in_prelude()) notes.push_back(activations_.back().caller->str() + ": called here");
+    diagnostics_.error(id, location, std::move(message), std::move(notes), std::move(help));
     throw Stopped{};
   }
 

@@ -4,6 +4,7 @@
 
 #include "frontends/relay/parser.h"
 #include "relay/call_graph.h"
+#include "relay/prelude_file.h"
 
 namespace dlcc::frontends::relay_text {
 
@@ -12,8 +13,6 @@ using namespace relay;
 namespace {
 
 #include "relay_prelude.inc"
-
-constexpr const char* prelude_file = "<prelude>";
 
 // The names of the data types in a type.
 void find_data_types(const Type& type, std::set<std::string>& names) {

@@ -164,9 +164,12 @@ std::string Generator::loop(const Ty& t, int depth) {
   variables_.push_back({count, int_type});
   variables_.push_back({value, t});
   const std::string next = body(t, depth - 1);
+  std::string end = name + "(" + count + " + 1, (" + next + "))";
+  if (chance(30)) end = "if ((" + body(bool_type, depth - 1) + ")) { " + value + " } else { " + end + " }";
+  if (chance(20)) end = "if ((" + body(bool_type, depth - 1) + ")) { " + end + " } else { " + name + "(9, " + value + ") }";
   statements_->push_back("let " + name + " = fn (" + count + ": int32, " + value + ": " + text_of(t) + ") -> " +
-                         text_of(t) + " { if (" + count + " < " + std::to_string(1 + draw(3)) + ") { " + name + "(" +
-                         count + " + 1, (" + next + ")) } else { " + value + " } }");
+                         text_of(t) + " { if (" + count + " < " + std::to_string(1 + draw(3)) + ") { " + end +
+                         " } else { " + value + " } }");
   return name + "(0, " + first + ")";
 }
 

@@ -149,10 +149,16 @@ def @main(%x: {}, %t: {}, %n: int64, %f: float32, %c: bool) {{
         "int64, "
         "float32) {{\n{0}  if (less({2}, {10})) {{\n",
         indent, f, i, a, b, ys, k, s, row, table, limit);
-    text += body + update;
-    text += fmt::format("{0}{1}({2} + 1i64, {3}, {4}, {5}, {6}, {7})\n{8}  }} else {{ {9} }}\n{8}}};\n", in, f, i,
-                        swaps ? b : inner.rows.back(), swaps ? inner.rows.back() : b, next, inner.integers.back(),
-                        inner.numbers.back(), indent, result);
+    text += body + update + in;
+    std::string end = fmt::format("{}({} + 1i64, {}, {}, {}, {}, {})", f, i, swaps ? b : inner.rows.back(),
+                                  swaps ? inner.rows.back() : b, next, inner.integers.back(), inner.numbers.back());
+    if (draw(2))  // a second exit
+      end = fmt::format("if ({}) {{ ({}, {}, {}, {}, {}) }} else {{ {} }}", condition(inner), b, inner.rows.back(), next,
+                        inner.integers.back(), s, end);
+    if (draw(3) == 0)  // a second recursive call
+      end = fmt::format("if ({}) {{ {}({} + 2i64, {}, tanh({}), {}, {}, {}) }} else {{ {} }}", condition(inner), f, i,
+                        inner.rows.back(), a, ys, k, inner.numbers.back(), end);
+    text += fmt::format("{}\n{}  }} else {{ {} }}\n{}}};\n", end, indent, result, indent);
     const std::string r = fresh("res");
     text += fmt::format("{}let {} = {}({}i64, {}, {}, {}, {}, {});\n", indent, r, f, draw(3), any(scope.rows),
                         any(scope.rows), any(scope.tables), any(scope.integers), any(scope.numbers));

@@ -5,6 +5,27 @@
 
 using namespace dlcc;
 
+TEST_CASE("a match takes tuples apart") {
+  const std::string begin = "def @main(%a: Tensor[(n), float32], %b: Tensor[(4), float32], %c: bool) {\n";
+  for (const char* body : {
+           "match ((%a, %b)) { (%x, %y) => (%y, sum(%x)) }",
+           "match (((%a, %b), (%c, %b * 2f))) { ((%x, _), (%d, %y)) => if (%d) { sum(%x) } else { sum(%y) } }",
+           "match (if (%c) { (%b, 1f) } else { (%b * 3f, 2f) }) { %p => match (%p) { (%x, %y) => %x * %y } }",
+           "let %f = fn (%t: (Tensor[(4), float32], float32)) { match (%t) { (%x, %y) => %x * %y } };"
+           "%f((%b, 2f)) + %f((%f((%b, 3f)), sum(%a)))",
+           // a loop that ends in a match
+           "let %loop = fn (%i: int32, %t: (float32, float32)) -> float32 {"
+           "  match (%t) { (%x, %y) => if (%i == 0) { %x } else { %loop(%i - 1, (%y, %x + %y)) } }"
+           "};"
+           "%loop(9, (1f, max(%b)))",
+       })
+    for (unsigned seed = 0; seed < 3; ++seed) {
+      const std::string difference = difference_of_engines(
+          seed, begin + body + "}", {{dtype::f32, {3}}, {dtype::f32, {4}}, {dtype::boolean, {}}});
+      CHECK_MESSAGE(difference == "", difference);
+    }
+}
+
 TEST_CASE("a variadic operator reads a tuple that its block does not make") {
   const std::string begin = R"(
     def @join(%s: (Tensor[(k), float32], Tensor[(j), float32])) { concatenate(%s) }

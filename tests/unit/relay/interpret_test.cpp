@@ -145,6 +145,24 @@ TEST_CASE("a value that no arm of a match? fits is an error with its location") 
   CHECK_MESSAGE(text.find(":3:") != std::string::npos, text);
 }
 
+TEST_CASE("an error in the prelude names the last call from the program") {
+  for (const auto& [body, call] : {std::pair{"\n  @hd(@tl(Cons(1, Nil))) + 1", ":2:3: called here"},
+                                   {"\n  @hd(Nil)", ":2:3: called here"},
+                                   // @nth calls @hd and itself in tail position
+                                   {"\n  if (True) {\n    @nth(Cons(1, Nil), 3)\n  } else { 0 }", ":3:5: called here"},
+                                   // a function of the program that the prelude calls
+                                   {"\n  @length(@map(fn (%xs: List[int32]) {\n    @hd(%xs) + 1\n  }, Cons(Nil, Nil)))",
+                                    ":3:5: called here"}}) {
+    const std::string text = interpreted(fmt::format("def @main() -> int32 {{{}\n}}", body));
+    CHECK_MESSAGE(text.find("<prelude>:") != std::string::npos, text);
+    CHECK_MESSAGE(text.find(call) != std::string::npos, text);
+  }
+  const std::string own =
+      interpreted("def @main() { @map(fn (%xs: List[int32]) { match? (%xs) { Cons(%x, _) => %x } }, Cons(Nil, Nil)) }");
+  CHECK_MESSAGE(own.find("no arm of this match fits Nil") != std::string::npos, own);
+  CHECK_MESSAGE(own.find("called here") == std::string::npos, own);
+}
+
 TEST_CASE("only the beginning of a large value is in a message") {
   std::string text =
       "type T { L, N(T, T), }\ndef @main() {\n  let %t0 = L;\n";  // of 2^60 leaves, which share their parts
