@@ -267,10 +267,8 @@ bool Inference::reuse(Instance& instance) {
   const auto own = params_of(instance);
   if (!own || is_bound_at_use(instance)) return false;
   for (Instance* other : instance.of->inferred[key_of(*own)]) {
-    const auto params = params_of(*other);
-    if (other == &instance || other->same_as || has_holes(*other->function) || !params ||
-        !std::ranges::equal(*own, *params, same_type))
-      continue;
+    const bool is_equal = std::ranges::equal(*own, *params_of(*other), same_type);
+    if (!is_equal || other->same_as || has_holes(*other->function)) continue;
     if (!unifier_.unify(other->function->result_type, instance.function->result_type)) continue;
     tell_result_of_value(instance, other->name);
     instance.same_as = other;
