@@ -27,7 +27,7 @@ TEST_CASE("a module without @main, or whose inputs are not tensors, is refused")
         "    help: name the function that is to be compiled @main instead of @f\n");
   CHECK(complaints("def @main(%r: (int32, ref(int32))) { %r.0 }") ==
         "m.rly:1:5: error[unsupported-construct]: input 'r' has type ref(int32), which cannot be compiled to native "
-        "code\n");
+        "code\n    help: 'dlcc run --interpret' runs the program\n");
   CHECK(complaints("type L { Nil, C(int32) }\ndef @main(%l: L) { 1 }").starts_with("m.rly:2:5: "));
   CHECK(complaints("def @main(%f: fn (int32) -> int32) { %f(1) }").starts_with("m.rly:1:5: "));
   CHECK(complaints("def @f(%x: int32) { %x }\ndef @main() { @f }").starts_with("m.rly:2:5: "));

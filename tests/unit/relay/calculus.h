@@ -58,7 +58,7 @@ inline void check_result(const std::string& text, const std::string& expected) {
   check_text(text);
   CHECK(result_of(text, {}) == expected);
   CHECK(result_of(text, to_first_order) == expected);
-  CHECK(result_of(text, {"localize-recursion", "merge-tail-calls"}) == expected);
+  CHECK(result_of(text, {"merge-tail-calls"}) == expected);
   CHECK(result_of(text, {"inline-functions", "eliminate-dead-code", "eliminate-dead-data"}) == expected);
 }
 

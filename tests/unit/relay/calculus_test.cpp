@@ -259,6 +259,38 @@ TEST_CASE("a generic function that calls itself at larger and larger types is re
   CHECK_MESSAGE(d.str().find("@f is used at too many types") != std::string::npos, d.str());
 }
 
+TEST_CASE("merged tail calls keep results and the order of effects") {
+  const std::string text = R"(
+    def @f(%log: ref(List[int32]), %i: int32, %x: int32) -> (int32, int32) {
+      let %_ = ref_write(%log, Cons(%i, ref_read(%log)));
+      if (%i > 6) { (%i, %x) } else {
+        let %y = %i + 10 * %x;
+        let %_ = ref_write(%log, Cons(0 - %i, ref_read(%log)));
+        if (%i == 5) {
+          let %_ = ref_write(%log, Cons(100, ref_read(%log)));
+          (%i, %y)
+        } else {
+          if (%i == 3) { @f(%log, %i + 2, %x) } else { @f(%log, %i + 1, %y) }
+        }
+      }
+    }
+    def @main() {
+      let %log = ref(Nil);
+      let %result = @f(%log, 1, 0);
+      (%result, ref_read(%log), @f(%log, 7, 8))
+    }
+  )";
+  const std::string expected =
+      "((5, 125), "
+      "Cons(100, Cons(-5, Cons(5, Cons(-3, Cons(3, Cons(-2, Cons(2, Cons(-1, Cons(1, Nil))))))))), (7, 8))";
+  CHECK(result_of(text, {}) == expected);
+  CHECK(result_of(text, {"localize-recursion", "merge-tail-calls"}) == expected);
+  Diagnostics d;
+  auto merged = after(*import_text(text, d), {"localize-recursion", "merge-tail-calls"}, d);
+  REQUIRE_MESSAGE(merged, d.str());
+  CHECK(print(*merged).find("%state") != std::string::npos);
+}
+
 TEST_CASE("one instance at a deep type and at a large one") {
   std::string deep = "int32", value = "1", wide = "0";
   for (int k = 0; k < 100; ++k) deep = "(" + deep + ",)", value = "(" + value + ",)";
