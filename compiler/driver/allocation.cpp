@@ -1,6 +1,8 @@
 // Operators new for programs with mimalloc's malloc (see CMakeLists.txt). Those of mimalloc end the process if there is
 // not enough memory; these throw std::bad_alloc, which main() reports. Memory of malloc is what mimalloc's operators
 // delete free.
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <new>
@@ -9,9 +11,20 @@ namespace {
 
 void* checked(void* memory) { return memory ? memory : throw std::bad_alloc(); }
 
-void* allocate(std::size_t bytes) { return checked(std::malloc(bytes)); }
+// A system that promises more memory than it has would end the process when it is used.
+void require(std::size_t bytes) {
+  static const std::size_t most =
+      static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  if (bytes > most) throw std::bad_alloc();
+}
+
+void* allocate(std::size_t bytes) {
+  require(bytes);
+  return checked(std::malloc(bytes));
+}
 
 void* allocate(std::size_t bytes, std::align_val_t alignment) {
+  require(bytes);
   const std::size_t multiple = std::max(static_cast<std::size_t>(alignment), sizeof(void*));
   void* memory = nullptr;
   return checked(posix_memalign(&memory, multiple, bytes) == 0 ? memory : nullptr);

@@ -10,6 +10,7 @@
 #include "relay/instances.h"
 #include "relay/interpret.h"
 #include "relay/unused_name.h"
+#include "support/ascii.h"
 
 namespace dlcc::driver {
 
@@ -165,8 +166,9 @@ void add_arguments(const std::vector<std::string>& inputs, Program& program, Dia
     const size_t equals = inputs[k].find('=');
     const std::string name = inputs[k].substr(0, equals == std::string::npos ? 0 : equals);
     const auto named = std::ranges::find(params, name, [](const Var& p) { return p->name; });
+    const bool is_name = !name.empty() && std::ranges::all_of(name, is_identifier_character);
     const size_t at = named != params.end() ? static_cast<size_t>(named - params.begin()) : k;
-    if (at < params.size() && !texts[at])
+    if (at < params.size() && !texts[at] && (named != params.end() || !is_name))
       texts[at] = named != params.end() ? inputs[k].substr(equals + 1) : inputs[k];
     else
       diagnostics.error(DiagnosticId::bad_data, {}, fmt::format("there is no parameter for --input {}", inputs[k]));

@@ -188,7 +188,7 @@ class MatchChecker {
     for (size_t k = 0; k < m.clauses.size(); ++k) {
       Row row = {&m.clauses[k].pattern};
       if (!is_trivially_useful(m.clauses[k].pattern, rows) && !matrix_.is_useful(rows, row))
-        diagnostics_.warning(DiagnosticId::type_mismatch, location,
+        diagnostics_.warning(DiagnosticId::type_mismatch, location.within(m.clauses[k].pattern.range),
                              fmt::format("no value reaches arm {} of this match: earlier arms take them all", k + 1));
       rows.push_back(std::move(row));
     }

@@ -30,6 +30,7 @@ bool Inference::run() {
   // The parameters of a function with an empty name are the undefined names of an incomplete module. Nothing determines
   // their types, so that relations stay open; relations also stay open as consequences of errors.
   const bool is_complete = !module_.functions.contains("");
+  if (is_complete && !diagnostics_.has_errors()) settle_unused_functions();
   if (is_complete && !diagnostics_.has_errors()) report_open_relations();
   if (!is_complete || diagnostics_.has_errors()) return false;
   choose_open_type_arguments();

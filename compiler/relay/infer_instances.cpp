@@ -155,12 +155,13 @@ void Inference::infer_global(const std::string& name) {
            {}, "@main is called from outside: give its parameters types");
   }
   if (may_be_template && has_holes(function) && diagnostics_.error_count() == errors)
-    add_template(GlobalRef{name}, std::move(texts_.at(name)), scope, kinds_.contains(&function));
+    add_template(GlobalRef{name}, std::move(texts_.at(name)), scope, kinds_.contains(&function), &function);
 }
 
-void Inference::add_template(Atom name, Function text, int scope, bool declared) {
+void Inference::add_template(Atom name, Function text, int scope, bool declared, Function* function) {
   const int64_t operations = 1 + count_operations(text.body);
-  Template* t = templates_.emplace_back(new Template{name, std::move(text), operations, scope, declared, {}}).get();
+  Template* t =
+      templates_.emplace_back(new Template{name, std::move(text), operations, scope, declared, {}, function}).get();
   if (const Var* v = std::get_if<Var>(&name)) {
     t->type_variables = type_variables_;
     local_templates_[(*v)->id] = t;

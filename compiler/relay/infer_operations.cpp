@@ -91,7 +91,7 @@ Type Inference::infer(Binding& binding, MakeFunction& op) {
       this->may_be_template(function) &&
       (shared_.contains(binding.var->id) || has_kinds(function.type_params) || calls_open_param(function));
   if (may_be_template && is_copy_of_template(binding.var)) {  // its text was inferred: only uses are of interest
-    add_template(binding.var, std::exchange(function, {}), scopes_.open(scope_), true);
+    add_template(binding.var, std::exchange(function, {}), scopes_.open(scope_), true, nullptr);
     return unifier_.fresh();
   }
   Function text = may_be_template ? copy_of_text(function, binding.var, binding.var) : Function();
@@ -124,7 +124,7 @@ Type Inference::infer(Binding& binding, MakeFunction& op) {
   check_early_calls(binding.var, function, binding.location);
   const int scope = std::exchange(scope_, outer_scope);
   if (may_be_template && has_holes(function) && diagnostics_.error_count() == errors)
-    add_template(binding.var, std::move(text), scope, kinds_.contains(&function));
+    add_template(binding.var, std::move(text), scope, kinds_.contains(&function), &function);
   return type;
 }
 

@@ -190,7 +190,7 @@ class Inference {
   Function copy_of_text(const Function&, const Atom& name, const Atom& copy);
   void rename_symbols(Function& text);
   void infer_global(const std::string& name);
-  void add_template(Atom name, Function text, int scope, bool declared);
+  void add_template(Atom name, Function text, int scope, bool declared, Function* function);
   Template* template_of(const Atom&) const;
   bool is_copy_of_template(const Var&) const;
   std::vector<Instance*> instantiate_functions(Operation&, const SourceLocation&);
@@ -206,6 +206,8 @@ class Inference {
   void tell_result_of_value(const Instance&, const Atom& name);
   void drop_unused();
   void infer_waiting_instances();
+  void settle_unused_functions();
+  bool generalize(Template& unused);
   std::vector<Instance*> remaining(Template&);
   void replace_templates();
   void replace_global(Template&, InstanceReplacements&);
@@ -289,6 +291,7 @@ class Inference {
   std::set<int> called_;            // variables that are called in the functions so far
   std::set<std::string> complete_;  // global functions that depend on no function that is yet to be inferred
   std::vector<std::unique_ptr<Template>> templates_;  // callees before callers
+  int generalized_ = 0;                               // type variables of functions that nothing uses
   std::map<std::string, Template*> global_templates_;
   std::map<int, Template*> local_templates_;    // by variable
   std::map<int, int> copied_from_;              // variables of copies to those of the text

@@ -10,7 +10,8 @@ namespace dlcc::relay {
 
 namespace {
 
-// Finds the values that may be needed at several types. A use of a function in itself does not count.
+// Finds the values that may be needed at several types, and functions that are needed at none. A use of a function in
+// itself does not count.
 struct SharedValues {
   struct Binder {
     int function;  // in which the variable is bound
@@ -62,6 +63,12 @@ struct SharedValues {
     use(block.result, function);
   }
 
+  // No use tells the types of a function that has none.
+  void share_unused_functions() {
+    for (const auto& [id, binder] : binders)
+      if (binder.is_function && binder.uses == 0) shared.insert(id);
+  }
+
   // Each use of a value is one of its parts.
   void share_parts() {
     for (const Binding* b : values | std::views::reverse) {
@@ -87,6 +94,7 @@ bool names_same(const Atom& a, const Atom& b) {
 std::set<int> repeatedly_used_values(const Function& function) {
   SharedValues found;
   found.visit(function.body, 0);
+  found.share_unused_functions();
   found.share_parts();
   found.shared.merge(found.named);
   return std::move(found.shared);
@@ -114,6 +122,19 @@ bool Scopes::is_live(int scope) const {
     next.pop_back();
     if (s == 0) return true;
     if (!dropped_.contains(s) && seen.insert(s).second)
+      next.insert(next.end(), parents_[static_cast<size_t>(s)].begin(), parents_[static_cast<size_t>(s)].end());
+  }
+  return false;
+}
+
+bool Scopes::is_within(int scope, int other) const {
+  std::set<int> seen;
+  std::vector<int> next = {scope};
+  while (!next.empty()) {
+    const int s = next.back();
+    next.pop_back();
+    if (s == other) return true;
+    if (seen.insert(s).second)
       next.insert(next.end(), parents_[static_cast<size_t>(s)].begin(), parents_[static_cast<size_t>(s)].end());
   }
   return false;

@@ -38,6 +38,7 @@ struct Template {
   int scope;                     // of the body that was inferred first, with no use in mind
   bool declared;                 // has variables of shapes or element types
   std::set<int> type_variables;  // of the functions around the definition
+  Function* function;            // as it was inferred first; null if it was not
   bool is_replaced = false;      // by its instances
   std::vector<std::unique_ptr<Instance>> instances = {};
   std::map<std::string, std::vector<Instance*>> inferred = {};  // instances by the texts of their parameters' types
@@ -55,6 +56,7 @@ class Scopes {
   void add_parent(int scope, int parent) { parents_[static_cast<size_t>(scope)].push_back(parent); }
   void drop(int scope) { dropped_.insert(scope); }
   bool is_live(int scope) const;
+  bool is_within(int scope, int other) const;  // whether they are the same, or the other one is around it
 
  private:
   std::vector<std::vector<int>> parents_ = {{}};  // scope 0 is the module
@@ -64,8 +66,8 @@ class Scopes {
 bool names_same(const Atom&, const Atom&);  // whether both are the same variable or global function
 
 // The variables of local functions and other syntactic values that have several uses, or one in another function than
-// their binding, and the variables of which those are made: only these can be needed at several types. Also those of
-// values, not functions, that have other names or of which a field is taken.
+// their binding, of functions that have none, and the variables of which those are made: only these can be needed at
+// several types. Also those of values, not functions, that have other names or of which a field is taken.
 std::set<int> repeatedly_used_values(const Function&);
 
 std::set<int> called_variables(const Function&);  // those that calls in the function have as callees

@@ -447,9 +447,9 @@ class Machine {
     for (size_t k = 0; k < op.symbols.size(); ++k) {
       const int64_t size = tensor(value).integer_at(static_cast<int64_t>(k));
       const auto most = sizes.value_of(op.most[k]);
-      if (!sizes.define(op.symbols[k], size)) throw Stopped{tensor::Status::dimension_out_of_range};
       if (most && size > *most) throw Stopped{tensor::Status::capacity_exceeded};
-      if (size > tensor::max_elements) throw Stopped{tensor::Status::dimension_out_of_range};
+      if (size > tensor::max_elements || !sizes.define(op.symbols[k], size))
+        throw Stopped{tensor::Status::dimension_out_of_range};
     }
     done(make_value(TupleValue{}));
   }

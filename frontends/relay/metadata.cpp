@@ -167,7 +167,10 @@ class Reader {
 
   bool read_constants() {
     for (int index : out_.lists["relay.Constant"]) {
-      auto constant = tensor(out_.nodes[static_cast<size_t>(index)], out_.constants.size());
+      const MetadataNode& node = out_.nodes[static_cast<size_t>(index)];
+      if (node.type_key != "relay.Constant")
+        return fail(fmt::format("meta[relay.Constant][{}] is a {}", out_.constants.size(), node.type_key));
+      auto constant = tensor(node, out_.constants.size());
       if (!constant) return false;
       out_.constants.push_back(std::move(*constant));
     }

@@ -434,9 +434,8 @@ std::string Parser::remedy_for_name(const std::string& name) {
   if (module_.functions.contains(name)) return fmt::format("did you mean '@{}'?", name);
   if (auto elsewhere = operator_named_elsewhere(name)) return fmt::format("did you mean '{}'?", *elsewhere);
   auto meant = meant_by(name, [&] {
-    std::vector<std::string> names;
+    std::vector<std::string> names = known_constructors();
     for (const auto& [known, op] : operators().all()) names.push_back(known);
-    for (const auto& [known, constructor] : constructors_) names.push_back(known);
     return names;
   });
   return meant ? fmt::format("did you mean '{}'?", *meant)

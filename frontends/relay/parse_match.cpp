@@ -63,11 +63,7 @@ Pattern Parser::pattern_without_range() {
     it = constructors_.find(std::string(name.text));
   if (it == constructors_.end()) {
     std::string help = may_report() ? why_hidden(std::string(name.text)) : "";
-    const auto meant = meant_by(name.text, [&] {
-      std::vector<std::string> names;
-      for (const auto& [known, constructor] : constructors_) names.push_back(known);
-      return names;
-    });
+    const auto meant = meant_by(name.text, [&] { return known_constructors(); });
     if (help.empty() && meant) help = fmt::format("did you mean '{}'?", *meant);
     report(DiagnosticId::undefined_value, lexer_.location(name), fmt::format("there is no constructor {}", name.text),
            std::move(help));

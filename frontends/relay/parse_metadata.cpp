@@ -92,8 +92,10 @@ Dim Parser::meta_dim() {
   const MetaReference reference = meta_reference();
   if (lexer_.failed() || metadata_text_.empty()) return unknown_dim();
   const MetadataNode* node = meta_object(reference, where);
-  const bool is_variable = node && (node->type_key == "tir.SizeVar" || node->type_key == "tir.Var");
-  if (!is_variable) return unknown_dim();
+  if (!node) return unknown_dim();
+  if (node->type_key == "relay.Constant")
+    report(DiagnosticId::unsupported_type, where, fmt::format("{} is a tensor and no size", str(reference)));
+  if (node->type_key != "tir.SizeVar" && node->type_key != "tir.Var") return unknown_dim();
   const std::string name = name_of(metadata_, *node);
   const std::optional<Dim> named = dim_in(name);
   return named && *named == size_symbol(name) ? *named : unknown_dim();

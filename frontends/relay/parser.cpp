@@ -316,7 +316,8 @@ void Parser::interface_names() {
 std::string Parser::remedy_for_global(const std::string& name, const std::vector<std::string>& known) {
   constexpr size_t most_shown = 5;
   if (std::string reason = why_hidden(name); !reason.empty()) return reason;
-  const auto meant = meant_by("@" + name, [&] { return known; });
+  auto meant = meant_by("@" + name, [&] { return known; });
+  if (!meant) meant = meant_by("@" + name, [&] { return functions_of_prelude(); });
   if (meant) return fmt::format("did you mean '{}'?", *meant);
   const bool is_short = may_report() && !known.empty() && known.size() <= most_shown;
   return is_short ? fmt::format("defined here: {}", fmt::join(known, ", ")) : "";

@@ -83,6 +83,8 @@ class Parser {
   bool load_function(const std::string& name);
   void load_functions();
   // Why the text cannot use this name of the prelude; "" for other names.
+  std::vector<std::string> known_constructors();
+  std::vector<std::string> functions_of_prelude();
   std::string why_hidden(const std::string& name);
 
   // ---- functions, blocks, expressions (parse_expr.cpp, parse_match.cpp, parse_operations.cpp)

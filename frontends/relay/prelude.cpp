@@ -5,6 +5,7 @@
 #include "frontends/relay/parser.h"
 #include "relay/call_graph.h"
 #include "relay/prelude_file.h"
+#include "relay/type_arguments.h"
 
 namespace dlcc::frontends::relay_text {
 
@@ -28,6 +29,18 @@ void find_data_types(const Type& type, std::set<std::string>& names) {
     all(t->params);
     find_data_types(t->result, names);
   }
+}
+
+// Whether the definitions differ at most in the names of type variables, as those of a text that was printed.
+bool is_same_definition(const DataTypeDef& own, const DataTypeDef& other) {
+  if (own.params.size() != other.params.size()) return false;
+  TypeArguments variables;
+  for (size_t k = 0; k < own.params.size(); ++k) variables.emplace(own.params[k].id, variable_type(other.params[k]));
+  return std::ranges::equal(own.constructors, other.constructors, [&](const auto& a, const auto& b) {
+    return a.name == b.name && std::ranges::equal(a.fields, b.fields, [&](const Type& field, const Type& other_field) {
+             return same_type(with_arguments(field, variables), other_field);
+           });
+  });
 }
 
 }  // namespace
@@ -70,11 +83,13 @@ bool Parser::load_type(const std::string& name) {
   if (options_.is_prelude || !names_of_prelude().contains(name)) return false;
   if (loaded_types_.contains(name)) return true;
   auto it = prelude().data_types.find(name);
-  if (it == prelude().data_types.end() || module_.data_types.contains(name)) return false;
+  if (it == prelude().data_types.end()) return false;
   const DataTypeDef& def = it->second;
+  const auto own = module_.data_types.find(name);
+  if (own != module_.data_types.end() && !is_same_definition(own->second, def)) return false;
   std::set<std::string> used;
   for (const ConstructorDef& c : def.constructors) {
-    if (constructors_.contains(c.name)) return false;
+    if (own == module_.data_types.end() && constructors_.contains(c.name)) return false;
     for (const Type& t : c.fields) find_data_types(t, used);
   }
   used.erase(name);
@@ -103,6 +118,23 @@ bool Parser::load_function(const std::string& name) {
   if (!std::ranges::all_of(types, [&](const std::string& type) { return load_type(type); })) return false;
   module_.functions.emplace(name, it->second);
   return true;
+}
+
+// The constructors of the text and those of the prelude.
+std::vector<std::string> Parser::known_constructors() {
+  std::vector<std::string> names;
+  for (const auto& [name, constructor] : constructors_) names.push_back(name);
+  if (options_.is_prelude) return names;
+  for (const auto& [type, def] : prelude().data_types)
+    for (const ConstructorDef& c : def.constructors) names.push_back(c.name);
+  return names;
+}
+
+std::vector<std::string> Parser::functions_of_prelude() {
+  std::vector<std::string> names;
+  if (options_.is_prelude) return names;
+  for (const auto& [name, f] : prelude().functions) names.push_back("@" + name);
+  return names;
 }
 
 std::string Parser::why_hidden(const std::string& name) {

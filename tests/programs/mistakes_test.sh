@@ -79,6 +79,7 @@ END
   echo 'def @main(%x: Tensor[(4), float23]) { %x }' >element.rly
   printf 'def @main() {\n  @hd(@tl(Cons(1, Nil))) + 1\n}\n' >first.rly
   printf 'def @main() {\n\n  @length(Cons(1, Nil))\n}\n' >lists.rly
+  echo 'def @main() { zeros(shape=[1000000, 1000000], dtype="float32") }' >vast.rly
   echo 'def @main(%xs: List[int32]) { @length(%xs) }' >list_input.rly
   echo 'def @main(%x: Tensor[(4), float32]) { nn.relu(%y) }' >variable.rly
   echo 'def @man(%x: Tensor[(4), float32]) { nn.relu(%x) }' >man.rly

@@ -1,6 +1,7 @@
 // einsum: products of tensors by Einstein's summation convention: axes with equal labels are one axis, those of one
 // tensor its diagonal, and labels that the result lacks are summed over.
 #include <algorithm>
+#include <cctype>
 #include <map>
 
 #include "relay/op_support/elements.h"
@@ -39,6 +40,57 @@ std::vector<std::string> parts_of(const std::string& text) {
   return parts;
 }
 
+constexpr const char* ellipsis = "...";
+
+// The labels in place of "...": 1 for the last of its axes, 2 for the one before.
+std::string with_ellipsis(const std::string& term, size_t axes) {
+  const size_t at = term.find(ellipsis);
+  if (at == std::string::npos) return term;
+  std::string labels;
+  for (size_t k = axes; k-- > 0;) labels += static_cast<char>(1 + k);
+  return term.substr(0, at) + labels + term.substr(at + 3);
+}
+
+bool is_of_ellipsis(char label) { return label < ' '; }
+
+// The term as the equation has it.
+std::string without_ellipsis_labels(const std::string& labels) {
+  std::string term;
+  for (const char c : labels)
+    if (!is_of_ellipsis(c))
+      term += c;
+    else if (!term.ends_with(ellipsis))
+      term += ellipsis;
+  return term;
+}
+
+// The number of axes that "..." is in the term of an operand of this rank; 0 if the term does not have it.
+size_t ellipsis_axes(const std::string& term, size_t rank) {
+  const bool has = term.find(ellipsis) != std::string::npos;
+  return has && rank + 3 > term.size() ? rank + 3 - term.size() : 0;
+}
+
+// What an equation without "->" has after it: "..." and, sorted, all letters that occur once.
+std::string implicit_result(const std::vector<std::string>& terms) {
+  std::map<char, int> uses;
+  for (const std::string& term : terms)
+    for (char c : term) ++uses[c];
+  std::string result = uses.contains('.') ? ellipsis : "";
+  for (const auto& [label, count] : uses)
+    if (label != '.' && count == 1) result += label;
+  return result;
+}
+
+// Whether the term consists of letters and digits, and of "..." at most once.
+bool is_term(std::string term) {
+  if (const size_t at = term.find(ellipsis); at != std::string::npos) term.erase(at, 3);
+  return std::ranges::all_of(term, [](unsigned char c) { return std::isalnum(c) != 0; });
+}
+
+std::string other_axis(char label) {
+  return is_of_ellipsis(label) ? "the same axis of another \"...\"" : fmt::format("another axis with label {}", label);
+}
+
 Failure add_extents(Labels& labels, const std::string& operand, const Shape& data) {
   if (operand.size() != data.size())
     return shape_error(
@@ -46,8 +98,8 @@ Failure add_extents(Labels& labels, const std::string& operand, const Shape& dat
   for (size_t k = 0; k < data.size(); ++k) {
     auto [known, is_new] = labels.extents.emplace(operand[k], data[k]);
     if (!is_new)
-      if (auto e = check_equal(data[k], fmt::format("axis {} of \"{}\"", k, operand), known->second,
-                               fmt::format("another axis with label {}", operand[k])))
+      if (auto e = check_equal(data[k], fmt::format("axis {} of \"{}\"", k, without_ellipsis_labels(operand)),
+                               known->second, other_axis(operand[k])))
         return e;
   }
   return std::nullopt;
@@ -57,11 +109,20 @@ Checked<Labels> labels_of(const EinsumAttrs& a, const Operands& in) {
   std::string equation = a.equation;
   std::erase(equation, ' ');
   const size_t arrow = equation.find("->");
-  if (arrow == std::string::npos) return attribute_error("equation must be \"LABELS,LABELS->LABELS\"");
-  Labels labels{parts_of(equation.substr(0, arrow)), equation.substr(arrow + 2), {}, {}};
+  Labels labels{parts_of(equation.substr(0, arrow)), {}, {}, {}};
+  labels.result = arrow == std::string::npos ? implicit_result(labels.operands) : equation.substr(arrow + 2);
+  if (!std::ranges::all_of(labels.operands, is_term) || !is_term(labels.result))
+    return attribute_error("equation must be \"LETTERS,LETTERS->LETTERS\", with \"...\" for axes without letters");
   if (labels.operands.size() != in.size())
     return attribute_error(
         fmt::format("equation names {} tensors, the data has {}", labels.operands.size(), in.size()));
+  size_t most = 0;
+  for (size_t n = 0; n < in.size(); ++n) {
+    const size_t axes = ellipsis_axes(labels.operands[n], in[n].shape.size());
+    labels.operands[n] = with_ellipsis(labels.operands[n], axes);
+    most = std::max(most, axes);
+  }
+  labels.result = with_ellipsis(labels.result, most);
   for (size_t n = 0; n < in.size(); ++n)
     if (auto e = add_extents(labels, labels.operands[n], in[n].shape)) return *e;
   for (const auto& [label, extent] : labels.extents)
@@ -121,7 +182,10 @@ void einsum(OperatorTable& table) {
       .name = "einsum",
       .summary = "sums of products of tensors along axes with equal labels; permutes axes and takes diagonals",
       .attributes = {{"equation", &EinsumAttrs::equation,
-                      "\"ij,jk->ik\": a letter for each axis of the tensors and of the result", true}},
+                      "\"ij,jk->ik\": a letter for each axis of the tensors and of the result; \"...\" stands for "
+                      "axes without letters. Without \"->\", the result has these axes and, sorted, those of the "
+                      "letters that occur once",
+                      true}},
       .arguments = {"data"},
       .variadic = true,
       .type = type_of_einsum,

@@ -14,6 +14,7 @@
 #include "relay/operator.h"
 #include "relay/passes/passes.h"
 #include "relay/passes/replace.h"
+#include "relay/types_in.h"
 #include "support/ascii.h"
 #include "support/similar_names.h"
 #include "tensor/element_expressions.h"

@@ -193,7 +193,8 @@ class Monomorphizer {
 
   void refuse_instance(const std::string& name) {
     refuse(DiagnosticId::too_large, location_, name + " is used at too many types, or at one that is too large",
-           "a function that calls itself at another type needs an instance for each call");
+           fmt::format("it may have {} instances; if it calls itself at another type, each call needs one",
+                       most_instances));
   }
 
   // The types at which a call uses a generic function. Sizes that are not numbers are ?1, ?2, ... in the order of their

@@ -94,6 +94,16 @@ TEST_CASE("einsum permutes, sums and takes diagonals") {
   check_values(apply("einsum", {{"equation", "ij->j"}}, {x}), {2}, {4, 6});
   check_values(apply("einsum", {{"equation", "ii->i"}}, {x}), {2}, {1, 4});
   check_values(apply("einsum", {{"equation", "ii->"}}, {x}), {}, {5});
+  check_values(apply("einsum", {{"equation", "ba"}}, {x}), {2, 2}, {1, 3, 2, 4});
+  check_values(apply("einsum", {{"equation", "ii"}}, {x}), {}, {5});
+  check_values(apply("einsum", {{"equation", "...i->i..."}}, {x}), {2, 2}, {1, 3, 2, 4});
+  check_values(apply("einsum", {{"equation", "...ij,j"}}, {x, floats({2}, {1, 10})}), {2}, {21, 43});
+  CHECK(error_of("einsum", {{"equation", "...ijk->i"}}, {f32({2, 2})}) ==
+        "shape-mismatch: equation names 3 axes in \"ijk\", the data has 2");
+  CHECK(error_of("einsum", {{"equation", "i.j->i"}}, {f32({2, 2})}) ==
+        "bad-attribute: equation must be \"LETTERS,LETTERS->LETTERS\", with \"...\" for axes without letters");
+  CHECK(error_of("einsum", {{"equation", "...i,...j"}}, {f32({2, 2}), f32({3, 2})}) ==
+        "shape-mismatch: axis 0 of \"...j\" must equal the same axis of another \"...\", found 3 and 2");
   CHECK(error_of("einsum", {{"equation", "ij->k"}}, {f32({2, 2})}) ==
         "bad-attribute: the label 'k' of the result must occur once there, and in the data");
   CHECK(error_of("einsum", {{"equation", "ijk->i"}}, {f32({2, 2})}) ==

@@ -78,6 +78,10 @@ TEST_CASE("problems of data types and of values without names are at their locat
             .starts_with("t:1:42: error[unsupported-attribute]: reshape: newshape[1] is -9"));
   CHECK(errors_of("type List[A] { MyCons(A) }\ndef @maps() { 1 }\ndef @main() { @map(1, 2) }")
             .find("help: the text has its own type List") != std::string::npos);
+  const std::string uses = "def @main() { (@length(Cons(1, Nil)), @size(Rose(1, Nil))) }";
+  CHECK(errors_of("type List[B] { Cons(B, List[B]), Nil }\ntype Tree[A] { Rose(A, List[Tree[A]]) }\n" + uses).empty());
+  CHECK(errors_of("type List[B] { Nil, Cons(B, List[B]) }\n" + uses).find("help: the text has its own type List") !=
+        std::string::npos);
 }
 
 TEST_CASE("braces in strings and comments of functions of TVM's tensor IR") {
