@@ -142,7 +142,7 @@ Type Inference::join_data(const Type& a, const Type& b) {
   const Type left = unifier_.shallow(a), right = unifier_.shallow(b);
   std::vector<Type> parts = parts_of(left), others = parts_of(right);
   const DataType *data = as<DataType>(left), *other_data = as<DataType>(right);
-  const bool is_data = data && other_data && data->name == other_data->name && parts.size() == others.size();
+  const bool is_data = data && other_data && data->name == other_data->name && may_forget_sizes(data->name);
   if (is_data || (as<TupleType>(left) && as<TupleType>(right) && parts.size() == others.size())) {
     for (size_t k = 0; k < parts.size(); ++k)
       if (parts[k] = join_data(parts[k], others[k]); !parts[k]) return nullptr;

@@ -363,6 +363,17 @@ std::vector<Type> Inference::types_of_arguments(const Call& call, const SourceLo
   return types;
 }
 
+// Adds the pairs of sizes of a parameter and its argument. A size of the callee is that of all tensors in data: it
+// cannot be "?", another one in each value.
+static void add_pairs_of_argument(const Type& param, const Type& argument, std::vector<DimPair>& pairs) {
+  const size_t first = pairs.size();
+  add_dim_pairs(param, argument, pairs);
+  if (as<DataType>(param))
+    pairs.erase(std::remove_if(pairs.begin() + static_cast<std::ptrdiff_t>(first), pairs.end(),
+                               [](const DimPair& pair) { return pair.argument == unknown_dim(); }),
+                pairs.end());
+}
+
 // Adds the sizes of the callee's symbols that the arguments determine: first those that are no functions, since a
 // function may have the type for any size.
 void Inference::learn_sizes(const std::vector<Type>& found, const FunctionType& f, std::map<std::string, Dim>& sizes) {
@@ -371,7 +382,7 @@ void Inference::learn_sizes(const std::vector<Type>& found, const FunctionType& 
     for (size_t i = 0; i < found.size(); ++i)
       if (const Type param = unifier_.resolve(f.params[i]);
           param && has_symbols(param) && (as<FunctionType>(param) != nullptr) == functions)
-        add_dim_pairs(param, unifier_.resolve(found[i]), pairs);
+        add_pairs_of_argument(param, unifier_.resolve(found[i]), pairs);
     match_sizes(pairs, is_of_callee, sizes);
   }
 }
@@ -391,7 +402,7 @@ bool Inference::pass_argument(Type found, Type param, size_t index, std::map<std
   const SourceLocation place = index < call.ranges.size() ? location.within(call.ranges[index]) : location;
   if (has_symbols(param)) {
     std::vector<DimPair> pairs;
-    add_dim_pairs(param, unifier_.resolve(found), pairs);
+    add_pairs_of_argument(unifier_.shallow(param), unifier_.resolve(found), pairs);
     match_sizes(pairs, is_of_callee, sizes);
     std::map<std::string, Dim> names;
     for_each_symbol(param, [&](const Symbol& s) {

@@ -9,6 +9,23 @@
 
 namespace dlcc::relay {
 
+// Whether values of the data type cannot change, and take no values: its definition has no references and functions.
+bool Inference::may_forget_sizes(const std::string& name) const {
+  const auto [known_type, is_new] = may_forget_sizes_.emplace(name, false);
+  if (!is_new) return known_type->second;
+  std::set<std::string> seen;
+  std::function<bool(const Type&)> is_fixed = [&](const Type& type) {
+    if (as<RefType>(type) || as<FunctionType>(type)) return false;
+    const DataType* data = as<DataType>(type);
+    const auto known = data ? module_.data_types.find(data->name) : module_.data_types.end();
+    if (known != module_.data_types.end() && seen.insert(data->name).second)
+      for (const ConstructorDef& c : known->second.constructors)
+        if (!std::ranges::all_of(c.fields, is_fixed)) return false;
+    return std::ranges::all_of(parts_of(type), is_fixed);
+  };
+  return known_type->second = is_fixed(data_type(name, {}));
+}
+
 // Whether a type has the same parts as another one but for "?" in place of sizes in data, which cannot change: so a
 // list of tensors of one size is a list of tensors of any sizes.
 bool Inference::forgets_sizes(const Type& w, const Type& f) {
@@ -18,7 +35,7 @@ bool Inference::forgets_sizes(const Type& w, const Type& f) {
                               [&](const Type& type, const Type& other) { return forgets_sizes(type, other); });
   };
   const DataType *data = as<DataType>(wanted), *other = as<DataType>(found);
-  if (data && other) return data->name == other->name && all(data->args, other->args);
+  if (data && other && may_forget_sizes(data->name)) return data->name == other->name && all(data->args, other->args);
   const TupleType *fields = as<TupleType>(wanted), *others = as<TupleType>(found);
   if (fields && others) return all(fields->fields, others->fields);
   const TensorType *tensor = as<TensorType>(wanted), *known = as<TensorType>(found);
@@ -353,8 +370,20 @@ void Inference::fix_sizes(Atom& value, const Type& found, const Type& expected, 
   value = bind("", std::move(tuple), location);
 }
 
-// A function with sizes of its own is a value of the type that it has at any sizes, and a function of certain sizes one
-// that checks its arguments where any size is expected.
+// The type with "?" for sizes that are computed from it.
+static Type with_unknown_parts(const Type& type) {
+  return map_leaves(type, [](const Type& leaf) {
+    const TensorType* t = as<TensorType>(leaf);
+    if (!t || is_static(t->shape)) return leaf;
+    Shape shape = t->shape;
+    for (Dim& d : shape)
+      if (std::ranges::any_of(d.symbols(), [](const Symbol& s) { return s.name == "?"; })) d = unknown_dim();
+    return with_shape(*t, std::move(shape));
+  });
+}
+
+// A function with sizes of its own is a value of the type that it has at any sizes, or at another size in each call,
+// and a function of certain sizes one that checks its arguments where any size is expected.
 bool Inference::coerce_sizes(Atom& atom, const FunctionType& found, const FunctionType& expected,
                              const SourceLocation& location) {
   if (found.params.size() != expected.params.size()) return false;
@@ -374,6 +403,8 @@ bool Inference::coerce_sizes(Atom& atom, const FunctionType& found, const Functi
   }
   const Type result = substitute(unifier_.resolve(found.result), sizes);
   if (!is_checked && result && renames_only(sizes) && unifier_.unify(result, expected.result)) return true;
+  const bool is_for_each = std::ranges::all_of(sizes, [](const auto& size) { return size.second == unknown_dim(); });
+  if (!is_checked && result && is_for_each && unifier_.unify(with_unknown_parts(result), expected.result)) return true;
   if (result && as<HoleType>(unifier_.shallow(expected.result))) unifier_.unify(result, expected.result);
   expand(atom, expected, location);
   return true;

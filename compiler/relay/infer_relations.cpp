@@ -22,7 +22,8 @@ Dim Inference::fresh_symbol() {
 
 // Calls `map` for the tensor types in a type, with the answer whether they are in data or in the result of a function
 // type: there a "?" is another size in each value.
-static Type map_tensors(const Type& type, bool is_each, const std::function<Type(const TensorType&, bool)>& map) {
+Type Inference::map_tensors(const Type& type, bool is_each,
+                            const std::function<Type(const TensorType&, bool)>& map) const {
   if (!has_symbols(type)) return type;
   auto all = [&](const std::vector<Type>& list, bool are_each) {
     std::vector<Type> mapped;
@@ -30,7 +31,8 @@ static Type map_tensors(const Type& type, bool is_each, const std::function<Type
     return mapped;
   };
   if (const TupleType* t = as<TupleType>(type)) return tuple_type(all(t->fields, is_each));
-  if (const DataType* t = as<DataType>(type)) return data_type(t->name, all(t->args, true));
+  if (const DataType* t = as<DataType>(type))
+    return data_type(t->name, all(t->args, is_each || may_forget_sizes(t->name)));
   if (const RefType* t = as<RefType>(type)) return ref_type(map_tensors(t->value, is_each, map));
   if (const FunctionType* f = as<FunctionType>(type))
     return function_type(all(f->params, is_each), map_tensors(f->result, true, map), f->type_params);
@@ -56,7 +58,7 @@ Type Inference::open_symbols(const Type& type, const std::function<bool(const st
 }
 
 // The type with "?" in place of these sizes in data.
-Type Inference::with_any_sizes_in_data(const Type& type, const std::set<std::string>& sizes) {
+Type Inference::with_any_sizes_in_data(const Type& type, const std::set<std::string>& sizes) const {
   return map_tensors(type, false, [&](const TensorType& t, bool is_each) {
     Shape shape = t.shape;
     for (Dim& d : shape)

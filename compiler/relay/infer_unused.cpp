@@ -10,14 +10,12 @@ namespace dlcc::relay {
 
 namespace {
 
-// Adds the holes in a type; false if a shape or an element type is one, which a type variable cannot be.
+// Adds the holes in a type; false if a shape or an element type is one, for which there is no variable in the end.
 bool add_holes(const Type& type, std::vector<int>& holes) {
-  if (!type) return false;
-  return !any_leaf(type, [&](const Type& leaf) {
-    const HoleType* hole = as<HoleType>(leaf);
-    if (hole && std::ranges::find(holes, hole->id) == holes.end()) holes.push_back(hole->id);
-    return as<OpenTensorType>(leaf) != nullptr;
-  });
+  if (!type || as<OpenTensorType>(type)) return false;
+  if (const HoleType* hole = as<HoleType>(type); hole && std::ranges::find(holes, hole->id) == holes.end())
+    holes.push_back(hole->id);
+  return std::ranges::all_of(parts_of(type), [&](const Type& part) { return add_holes(part, holes); });
 }
 
 }  // namespace

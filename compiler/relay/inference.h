@@ -140,7 +140,8 @@ class Inference {
   Type open_holes(const Type&);  // "_" becomes a new hole
   Type open_symbols(const Type&, const std::function<bool(const std::string&)>& quantified);
   Dim fresh_symbol();
-  static Type with_any_sizes_in_data(const Type&, const std::set<std::string>& sizes);
+  Type map_tensors(const Type&, bool is_each, const std::function<Type(const TensorType&, bool)>& map) const;
+  Type with_any_sizes_in_data(const Type&, const std::set<std::string>& sizes) const;
   void enter_symbols(const Type&);
 
   // ---- values of other types than expected (infer_coercions.cpp)
@@ -175,6 +176,7 @@ class Inference {
   bool is_function(const Atom&) const;  // whether it names a function that is not generic
   // Whether run-time checks of dimensions make a value one of type `expected`, and the operation that does: a
   // match_cast of a tensor, or a tuple of fields that are checked before it.
+  bool may_forget_sizes(const std::string& data_type) const;
   bool forgets_sizes(const Type& wanted, const Type& found);
   bool can_cast(const Type& found, const Type& expected);
   Operation cast(const Atom&, const Type& found, const Type& expected, const SourceLocation&);
@@ -272,7 +274,8 @@ class Inference {
   // Symbols in the results of local functions that their bodies define, by variable. Each call of a function that is
   // used repeatedly has new ones.
   std::map<int, std::set<std::string>> result_symbols_;
-  std::set<std::string> unbound_symbols_;  // sizes of parameters that no tensor of them has
+  mutable std::map<std::string, bool> may_forget_sizes_;  // by data type
+  std::set<std::string> unbound_symbols_;                 // sizes of parameters that no tensor of them has
   // The sizes of calls of functions whose results have no types yet, by function.
   std::map<std::string, std::vector<std::map<std::string, Dim>>> early_calls_;
   std::string global_;                         // the global function that is being inferred

@@ -222,12 +222,13 @@ class TailCallMerger {
     return !names_size;
   }
 
-  // Whether the type consists of tensors of sizes that are visible in the whole function.
+  // Whether the type consists of tensors of sizes that are visible in the whole function, and negative at no call.
   bool has_zeros(const Type& type) const {
     bool found = true;
     for_each_field(type, [&](const Type& field) {
       const TensorType* tensor = as<TensorType>(field);
-      found = found && tensor && tensor->lanes == 1;
+      found = found && tensor && tensor->lanes == 1 &&
+              std::ranges::all_of(tensor->shape, [](const Dim& d) { return provably_le(0, d); });
     });
     for_each_symbol(type, [&](const Symbol& s) { found = found && sizes_.contains(s.name); });
     return found;

@@ -303,4 +303,21 @@ TEST_CASE("one instance at a deep type and at a large one") {
   check_result("def @main() { match (Some((" + wide + "))) { Some(%t) => %t.4999, None => 1 } }", "0");
 }
 
+TEST_CASE("a value whose size may be negative stays in the branch of a loop that computes it") {
+  check_result(R"(
+def @main() {
+  let %f = fn (%x: Tensor[(n), float32], %i: int32) -> float32 {
+    if (%i > 3) { sum(%x) } else {
+      if (%i < 0) { %f(%x, %i + 5) } else {
+        let %c = nn.conv1d(reshape(%x, newshape=[1, 1, -1]), ones(shape=[1, 1, 5], dtype="float32"));
+        if (sum(%c) > 5f) { max(%c) } else { %f(%x, %i + 1) }
+      }
+    }
+  };
+  (%f(ones(shape=[2], dtype="float32"), 7), %f(full(2f, shape=[6]), -3))
+}
+)",
+               "(2f, 10f)");
+}
+
 }  // namespace dlcc::relay

@@ -39,6 +39,17 @@ TEST_CASE("data of one size are data of any sizes where these are expected") {
   CHECK_FALSE(import_text("def @f(%r: ref(" + any + ")) { %r }\ndef @main(%r: ref(" + list + ")) { @f(%r) }", d));
   CHECK(d.str().find("expected ref(" + any + "), found ref(" + list + ")") != std::string::npos);
   CHECK_FALSE(import_text("def @f(%x: " + list + ") { %x }\ndef @main(%x: " + any + ") { @f(%x) }", d));
+  CHECK_FALSE(import_text("def @f(%x: List[Tensor[(k), int32]]) { %x }\ndef @main(%x: " + any + ") { @f(%x) }", d));
+  const std::string box = "type Box[A] { Box(ref(A)) }\ndef @main() { let %b = Box(ref(" + ones + ")); let %c = Box(ref(" + fours + ")); ";
+  CHECK_FALSE(import_text(box + "let %d: Box[Tensor[(?), int32]] = %b; 1 }", d));
+  CHECK_FALSE(import_text(box + "let %d = if (True) { %b } else { %c }; 1 }", d));
+}
+
+TEST_CASE("a function of any size takes the tensors of a list as it is") {
+  check_result("def @main() { let %none: " + any + " = Nil; sum(stack((@hd(@map(fn (%x: Tensor[(?), int32]) { sum(%x) }, Cons(" + ones +
+                   ", Cons(" + fours + ", %none)))), 7))) }",
+               "9");
+  check_text("type F { F(fn (Tensor[(?), int32]) -> Tensor[(?), int32]) }\ndef @main() { F(fn (%x: Tensor[(k), int32]) { %x }) }");
 }
 
 TEST_CASE("elements of one list may have different sizes") {
