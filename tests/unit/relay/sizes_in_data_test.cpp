@@ -34,15 +34,23 @@ TEST_CASE("data of one size are data of any sizes where these are expected") {
                    std::string("%x: Tensor[(3), int32]) { Cons(%x, Nil) }; let %h = if (%c) { %f } else { %g }; %h(" + fours +
                    ") }\ndef @main() { (@f(True), @f(False)) }"),
                "(Cons(Tensor[(3), int32]{4, 4, 4}, Nil), Cons(Tensor[(3), int32]{4, 4, 4}, Nil))");
-  Diagnostics d;
+  auto message = [](const std::string& text) {
+    Diagnostics d;
+    CHECK_FALSE(import_text(text + "\ndef @main() { 1 }", d));
+    return d.str();
+  };
   const std::string list = "List[Tensor[(3), int32]]";
-  CHECK_FALSE(import_text("def @f(%r: ref(" + any + ")) { %r }\ndef @main(%r: ref(" + list + ")) { @f(%r) }", d));
-  CHECK(d.str().find("expected ref(" + any + "), found ref(" + list + ")") != std::string::npos);
-  CHECK_FALSE(import_text("def @f(%x: " + list + ") { %x }\ndef @main(%x: " + any + ") { @f(%x) }", d));
-  CHECK_FALSE(import_text("def @f(%x: List[Tensor[(k), int32]]) { %x }\ndef @main(%x: " + any + ") { @f(%x) }", d));
-  const std::string box = "type Box[A] { Box(ref(A)) }\ndef @main() { let %b = Box(ref(" + ones + ")); let %c = Box(ref(" + fours + ")); ";
-  CHECK_FALSE(import_text(box + "let %d: Box[Tensor[(?), int32]] = %b; 1 }", d));
-  CHECK_FALSE(import_text(box + "let %d = if (True) { %b } else { %c }; 1 }", d));
+  auto disagrees = [&](const std::string& text, const std::string& expected, const std::string& given) {
+    const std::string found = message(text), wanted = "expected " + expected + ", found " + given;
+    CHECK_MESSAGE(found.find(wanted) != std::string::npos, found);
+  };
+  disagrees("def @f(%r: ref(" + any + ")) { 1 }\ndef @g(%r: ref(" + list + ")) { @f(%r) }", "ref(" + any + ")", "ref(" + list + ")");
+  disagrees("def @f(%x: " + list + ") { 1 }\ndef @g(%x: " + any + ") { @f(%x) }", list, any);
+  disagrees("def @f(%x: List[Tensor[(k), int32]]) { 1 }\ndef @g(%x: " + any + ") { @f(%x) }", "List[Tensor[(?1), int32]]", any);
+  const std::string box = "type Box[A] { Box(ref(A)) }\ndef @f() { let %b = Box(ref(" + ones + ")); let %c = Box(ref(" + fours + ")); ";
+  disagrees(box + "let %d: Box[Tensor[(?), int32]] = %b; 1 }", "Box[Tensor[(?), int32]]", "Box[Tensor[(2), int32]]");
+  CHECK(message(box + "let %d = if (True) { %b } else { %c }; 1 }").find("the branches of `if` have different types") !=
+        std::string::npos);
 }
 
 TEST_CASE("a function of any size takes the tensors of a list as it is") {
