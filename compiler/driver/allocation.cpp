@@ -11,20 +11,21 @@ namespace {
 
 void* checked(void* memory) { return memory ? memory : throw std::bad_alloc(); }
 
-// A system that promises more memory than it has would end the process when it is used.
-void require(std::size_t bytes) {
+// Throws if the machine does not have the memory: some systems promise more than they have, and end the process that
+// uses it.
+void require_memory(std::size_t bytes) {
   static const std::size_t most =
       static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
   if (bytes > most) throw std::bad_alloc();
 }
 
 void* allocate(std::size_t bytes) {
-  require(bytes);
+  require_memory(bytes);
   return checked(std::malloc(bytes));
 }
 
 void* allocate(std::size_t bytes, std::align_val_t alignment) {
-  require(bytes);
+  require_memory(bytes);
   const std::size_t multiple = std::max(static_cast<std::size_t>(alignment), sizeof(void*));
   void* memory = nullptr;
   return checked(posix_memalign(&memory, multiple, bytes) == 0 ? memory : nullptr);

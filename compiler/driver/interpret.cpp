@@ -166,10 +166,11 @@ void add_arguments(const std::vector<std::string>& inputs, Program& program, Dia
     const size_t equals = inputs[k].find('=');
     const std::string name = inputs[k].substr(0, equals == std::string::npos ? 0 : equals);
     const auto named = std::ranges::find(params, name, [](const Var& p) { return p->name; });
-    const bool is_name = !name.empty() && std::ranges::all_of(name, is_identifier_character);
-    const size_t at = named != params.end() ? static_cast<size_t>(named - params.begin()) : k;
-    if (at < params.size() && !texts[at] && (named != params.end() || !is_name))
-      texts[at] = named != params.end() ? inputs[k].substr(equals + 1) : inputs[k];
+    const bool is_param = named != params.end();
+    const bool is_other_name = !is_param && !name.empty() && std::ranges::all_of(name, is_identifier_character);
+    const size_t at = is_param ? static_cast<size_t>(named - params.begin()) : k;
+    if (at < params.size() && !texts[at] && !is_other_name)
+      texts[at] = is_param ? inputs[k].substr(equals + 1) : inputs[k];
     else
       diagnostics.error(DiagnosticId::bad_data, {}, fmt::format("there is no parameter for --input {}", inputs[k]));
   }

@@ -121,8 +121,12 @@ Type Inference::join(std::vector<Branch>& branches, const SourceLocation& locati
   return joined.type;
 }
 
-// Other names for the sizes that only parameters which are functions have in one of two functions, where each call
-// finds them, but not in their joined type: there each call has one size of this name.
+// New names for sizes that are any size in one of two functions and fixed in their joined type. In
+//
+//   fn (fn (Tensor[(j)]) -> Tensor[(j)], Tensor[(m)]) -> ...    each call of the parameter finds its own j,
+//   fn (fn (Tensor[(k)]) -> Tensor[(k)], Tensor[(k)]) -> ...    and here k is the size of the tensor:
+//
+// the joined type is the second one, and must not have the name j for its size.
 std::map<std::string, Dim> Inference::names_of_fixed_sizes(const FunctionType& one, const FunctionType& other,
                                                            const FunctionType& joined) {
   std::set<std::string> fixed = sizes_of_values_in(one);

@@ -322,9 +322,9 @@ Type Inference::call_function(const Type& callee, Call& call, Callee kind, const
               {"a size is negative for these arguments"});
 }
 
-// In which turn an argument is passed. Data come first: tensors become elements of a list of tensors of any size, and
-// not the list one of tensors of the first one's size. Functions, too, may have less precise results in data. A
-// function of any size comes last: the other arguments tell for which sizes a generic function uses it.
+// In which turn an argument is passed. Data come first: the type of a list decides which sizes its new element may
+// have, and not the element's size that of the list. A function of any size comes last: the other arguments tell for
+// which sizes a generic function uses it.
 int Inference::turn_of(const Atom& arg, const Type& type, const SourceLocation& location) {
   if (as<DataType>(unifier_.shallow(type))) return 0;
   return has_own_sizes(arg, location) ? 2 : 1;
@@ -366,12 +366,10 @@ std::vector<Type> Inference::types_of_arguments(const Call& call, const SourceLo
 // Adds the pairs of sizes of a parameter and its argument. A size of the callee is that of all tensors in data: it
 // cannot be "?", another one in each value.
 static void add_pairs_of_argument(const Type& param, const Type& argument, std::vector<DimPair>& pairs) {
-  const size_t first = pairs.size();
-  add_dim_pairs(param, argument, pairs);
-  if (as<DataType>(param))
-    pairs.erase(std::remove_if(pairs.begin() + static_cast<std::ptrdiff_t>(first), pairs.end(),
-                               [](const DimPair& pair) { return pair.argument == unknown_dim(); }),
-                pairs.end());
+  std::vector<DimPair> own;
+  add_dim_pairs(param, argument, own);
+  if (as<DataType>(param)) std::erase_if(own, [](const DimPair& pair) { return pair.argument == unknown_dim(); });
+  pairs.insert(pairs.end(), own.begin(), own.end());
 }
 
 // Adds the sizes of the callee's symbols that the arguments determine: first those that are no functions, since a

@@ -174,10 +174,10 @@ class Inference {
   void expand(Atom& function, const FunctionType&, const SourceLocation&);
   void name_function(const Var& name, const Var& function);
   bool is_function(const Atom&) const;  // whether it names a function that is not generic
-  // Whether run-time checks of dimensions make a value one of type `expected`, and the operation that does: a
-  // match_cast of a tensor, or a tuple of fields that are checked before it.
   bool may_forget_sizes(const std::string& data_type) const;
   bool forgets_sizes(const Type& wanted, const Type& found);
+  // Whether run-time checks of dimensions make a value one of type `expected`, and the operation that does: a
+  // match_cast of a tensor or of data, or a tuple of fields that are checked before it.
   bool can_cast(const Type& found, const Type& expected);
   Operation cast(const Atom&, const Type& found, const Type& expected, const SourceLocation&);
   Var bind(std::string name, Operation, const SourceLocation&);  // binds an operation before the current one

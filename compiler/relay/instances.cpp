@@ -114,27 +114,15 @@ std::set<int> called_variables(const Function& function) {
   return called;
 }
 
-bool Scopes::is_live(int scope) const {
-  std::set<int> seen;
-  std::vector<int> next = {scope};
-  while (!next.empty()) {
-    const int s = next.back();
-    next.pop_back();
-    if (s == 0) return true;
-    if (!dropped_.contains(s) && seen.insert(s).second)
-      next.insert(next.end(), parents_[static_cast<size_t>(s)].begin(), parents_[static_cast<size_t>(s)].end());
-  }
-  return false;
-}
-
-bool Scopes::is_within(int scope, int other) const {
+// Whether a way through parents, without certain scopes, leads from one scope to the other one.
+bool Scopes::reaches(int scope, int other, const std::set<int>& without) const {
   std::set<int> seen;
   std::vector<int> next = {scope};
   while (!next.empty()) {
     const int s = next.back();
     next.pop_back();
     if (s == other) return true;
-    if (seen.insert(s).second)
+    if (!without.contains(s) && seen.insert(s).second)
       next.insert(next.end(), parents_[static_cast<size_t>(s)].begin(), parents_[static_cast<size_t>(s)].end());
   }
   return false;

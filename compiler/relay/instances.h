@@ -55,10 +55,13 @@ class Scopes {
   // An instance that is used in a further scope remains if one of its uses does.
   void add_parent(int scope, int parent) { parents_[static_cast<size_t>(scope)].push_back(parent); }
   void drop(int scope) { dropped_.insert(scope); }
-  bool is_live(int scope) const;
-  bool is_within(int scope, int other) const;  // whether they are the same, or the other one is around it
+  bool is_live(int scope) const { return reaches(scope, 0, dropped_); }
+  // Whether the scopes are the same, or the other one is around the first.
+  bool is_within(int scope, int other) const { return reaches(scope, other, {}); }
 
  private:
+  bool reaches(int scope, int other, const std::set<int>& without) const;
+
   std::vector<std::vector<int>> parents_ = {{}};  // scope 0 is the module
   std::set<int> dropped_;
 };

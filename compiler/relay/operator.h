@@ -67,6 +67,9 @@ struct Operator {
   // The attributes as an object of the operator's struct, for attributes that `type` accepted; see attributes_of.
   std::function<std::shared_ptr<const void>(const Attrs&)> read;
   const std::type_info* attrs_type;  // the operator's struct
+  // The attributes in the form in which equal ones are equal: a bool for 1, a list for its only element, and none where
+  // it is the default. `values_given`: whether those of `values` are operands.
+  std::function<Attrs(const Attrs&, bool values_given)> canonical;
   // An unknown attribute, a missing one, or a value of the wrong type is a TypeError with id bad_attribute.
   std::function<TypeResult(const Attrs&, const Operands&)> type;
   // The definition for operands of these types; `type` succeeded for them. Parameters in the operands' order. Null for

@@ -8,6 +8,8 @@ namespace dlcc::relay {
 
 namespace {
 
+AttrValue value_of(const detail::ErasedField& field, void* object) { return field.type->value(field.address(object)); }
+
 // The functions of an operator, which read the attributes of a call into an object of the operator's struct.
 class Functions {
  public:
@@ -22,6 +24,16 @@ class Functions {
     }
     if (auto error = detail::read_attrs(slots, attrs)) return std::move(*error);
     return object;
+  }
+  Attrs canonical(const Attrs& attrs, bool values_given) const {
+    const std::shared_ptr<void> object = spec_.copy(read(attrs, values_given).get());
+    Attrs result;
+    for (const detail::ErasedField& f : spec_.fields) {
+      if (!attrs.contains(std::string(f.name))) continue;
+      AttrValue value = value_of(f, object.get());
+      if (f.required || !(value == value_of(f, spec_.defaults.get()))) result.emplace(f.name, std::move(value));
+    }
+    return result;
   }
   std::shared_ptr<const void> read(const Attrs& attrs, bool values_given = false) const {
     auto object = parse(attrs, values_given);
@@ -81,8 +93,9 @@ void OperatorTable::add_erased(detail::ErasedSpec spec) {
   Operator op = s.op;
   for (const detail::ErasedField& field : s.fields)
     op.attributes.push_back(
-        {field.name, field.type->text, field.doc, field.type->value(field.address(s.defaults.get())), field.required});
+        {field.name, field.type->text, field.doc, value_of(field, s.defaults.get()), field.required});
   op.read = [f](const Attrs& attrs) { return f->read(attrs); };
+  op.canonical = [f](const Attrs& attrs, bool values_given) { return f->canonical(attrs, values_given); };
   op.type = [f](const Attrs& attrs, const Operands& in) { return f->type(attrs, in); };
   if (s.compute || s.compute_as) {
     op.compute = [f](const Attrs& attrs, const Operands& in) { return f->compute(attrs, in); };

@@ -75,27 +75,14 @@ class Merger {
     const Call* call = std::get_if<Call>(&op);
     if (!call || std::holds_alternative<Var>(call->callee) || !effects_.of(op).mergeable()) return "";
     std::string key = key_of(call->callee) + "(" + key_of(call->args);
-    return key + key_of_attributes(*call);
+    for (const auto& [name, value] : attributes_of(*call)) key += name + "=" + str(value) + ",";
+    return key;
   }
 
-  // Attributes that are read alike have one key: defaults are left out, and an integer may be written for a truth value
-  // or for a list with one element.
-  static std::string key_of_attributes(const Call& call) {
-    const OperatorRef* operator_ref = std::get_if<OperatorRef>(&call.callee);
-    std::string key;
-    for (const auto& [name, written] : call.attrs) {
-      AttrValue value = written;
-      const Operator::Attribute* known = nullptr;
-      if (operator_ref)
-        for (const Operator::Attribute& a : operator_ref->op->attributes)
-          if (a.name == name) known = &a;
-      if (const int64_t* number = std::get_if<int64_t>(&written.v); number && known) {
-        if (known->type == "bool") value = *number != 0;
-        if (known->type.starts_with("list")) value = AttrList{written};
-      }
-      if (!known || known->required || value != known->default_value) key += name + "=" + str(value) + ",";
-    }
-    return key;
+  // Those of an operator in the form in which equal ones are equal.
+  static Attrs attributes_of(const Call& call) {
+    const OperatorRef* ref = std::get_if<OperatorRef>(&call.callee);
+    return ref ? ref->op->canonical(call.attrs, call.args.size() > ref->op->arguments.size()) : call.attrs;
   }
 
   // Equal constants have equal numbers.
