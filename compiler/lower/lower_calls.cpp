@@ -414,7 +414,7 @@ void Lowerer::schedule_ahead(const Block& block, int jobs) {
 void Lowerer::add_requests(const Block& block, std::map<std::string, KernelRequest>& requests) const {
   for (const Binding& b : block.bindings) {
     if (const auto* call = std::get_if<relay::CallTensor>(&b.op)) add_request(*call, requests);
-    if (const auto* branch = std::get_if<relay::If>(&b.op))
+    if (std::holds_alternative<relay::If>(b.op))
       relay::for_each_block(b.op, [&](const Block& arm) { add_requests(arm, requests); });
   }
 }

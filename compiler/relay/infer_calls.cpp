@@ -282,6 +282,7 @@ Type Inference::call_function(const Type& callee, Call& call, Callee kind, const
         {text(callee)});
   std::map<std::string, Dim> sizes;  // by marked symbol
   const std::vector<Type> found = types_of_arguments(call, location);
+  widen_type_arguments(f, found, call, location);
   learn_sizes(found, f, sizes);
   if (kind == Callee::tensors)  // a symbol that is no parameter's dimension is the module's
     for (const auto& [name, s] : symbols) sizes.emplace(name, Dim::symbol(s));
@@ -297,7 +298,8 @@ Type Inference::call_function(const Type& callee, Call& call, Callee kind, const
     settle(*instance);
   }
   Type result = unifier_.shallow(f.result);
-  if (!is_instance && is_incomplete(unifier_.resolve(result))) note_early_call(call.callee, without_marks(sizes));
+  if (const Type known = unifier_.resolve(result)) result = known;
+  if (!is_instance && is_incomplete(result)) note_early_call(call.callee, without_marks(sizes));
   if (const Type known = is_instance ? unifier_.resolve(type) : nullptr)  // a function that the instance returns
     result = as<FunctionType>(with_new_sizes(call.callee, known, kind))->result;
   if (!has_symbols(result)) return result;

@@ -136,6 +136,12 @@ class Inference {
                      const SourceLocation&);
   Type instantiate(const FunctionType&);
 
+  // ---- type variables that stand for tensors of several sizes (infer_widening.cpp)
+  // Makes sizes of the open type arguments in the callee's type "?", where a function among the arguments, whose types
+  // are `found`, gives other sizes than it takes.
+  void widen_type_arguments(const FunctionType& callee, const std::vector<Type>& found, const Call&,
+                            const SourceLocation&);
+
   // ---- holes and symbols (infer_relations.cpp)
   Type open_holes(const Type&);  // "_" becomes a new hole
   Type open_symbols(const Type&, const std::function<bool(const std::string&)>& quantified);

@@ -1,9 +1,8 @@
 #include "relay/interpret.h"
 
-#include <unordered_set>
-
 #include "relay/definitions.h"
 #include "relay/function_slots.h"
+#include "relay/references.h"
 #include "relay/type_arguments.h"
 #include "shape/solve_sizes.h"
 #include "tensor/analysis.h"
@@ -29,45 +28,6 @@ struct Cursor {
   bool begins_activation = false;
 };
 
-// The references of a run. A function in a reference may refer to that reference, a cycle that reference counts do not
-// free. References that are not part of the result are therefore emptied at the end.
-class References {
- public:
-  Value create(Value contents) {
-    Value ref = make_value(RefValue{std::move(contents)});
-    if (all_.size() >= purge_at_) {
-      std::erase_if(all_, [](const auto& r) { return r.expired(); });
-      purge_at_ = 2 * all_.size() + 1024;
-    }
-    all_.push_back(ref);
-    return ref;
-  }
-
-  void clear_all_except(const Value& result) {
-    std::unordered_set<const ValueNode*> kept;
-    std::vector<const ValueNode*> rest = {result.get()};
-    auto push = [&](const std::vector<Value>& parts) {
-      for (const Value& part : parts) rest.push_back(part.get());
-    };
-    while (!all_.empty() && !rest.empty()) {
-      const ValueNode* node = rest.back();
-      rest.pop_back();
-      if (!node || !kept.insert(node).second) continue;
-      if (const auto* tuple = std::get_if<TupleValue>(&node->v)) push(tuple->fields);
-      if (const auto* data = std::get_if<DataValue>(&node->v)) push(data->fields);
-      if (const auto* closure = std::get_if<ClosureValue>(&node->v)) push(closure->captured);
-      if (const auto* ref = std::get_if<RefValue>(&node->v)) rest.push_back(ref->contents.get());
-    }
-    for (const auto& weak : all_)
-      if (Value ref = weak.lock(); ref && !kept.contains(ref.get())) std::get<RefValue>(ref->v).contents = nullptr;
-    all_.clear();
-  }
-
- private:
-  std::vector<std::weak_ptr<ValueNode>> all_;
-  size_t purge_at_ = 1024;  // the number of references at which expired ones are removed
-};
-
 class Machine {
  public:
   Machine(const Module& module, tensor::Precision precision, Diagnostics& diagnostics, int64_t max_steps)
@@ -80,7 +40,10 @@ class Machine {
       for (const ConstructorDef& c : def.constructors) constructors_.emplace(c.name, &c);
     for (const auto& [name, f] : module.functions) globals_.emplace(name, make_value(ClosureValue{&f, {}, nullptr}));
   }
-  ~Machine() { references_.clear_all_except(result_); }
+  ~Machine() {
+    activations_.clear();
+    references_.collect();
+  }
 
   Value run(std::span<const Value> args) {
     const Function& main = module_.functions.at("main");

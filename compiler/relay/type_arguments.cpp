@@ -150,6 +150,25 @@ Type substitute(const Type& type, const std::map<std::string, Dim>& sizes) {
   });
 }
 
+Type with_common_sizes(const Type& type, const Type& other) {
+  auto all = [](const std::vector<Type>& types, const std::vector<Type>& others) {
+    std::vector<Type> common;
+    for (size_t k = 0; k < std::min(types.size(), others.size()); ++k)
+      common.push_back(with_common_sizes(types[k], others[k]));
+    return common;
+  };
+  const TupleType *fields = as<TupleType>(type), *other_fields = as<TupleType>(other);
+  if (fields && other_fields) return tuple_type(all(fields->fields, other_fields->fields));
+  const DataType *data = as<DataType>(type), *other_data = as<DataType>(other);
+  if (data && other_data) return data_type(data->name, all(data->args, other_data->args));
+  const TensorType *tensor = as<TensorType>(type), *other_tensor = as<TensorType>(other);
+  if (!tensor || !other_tensor || tensor->shape.size() != other_tensor->shape.size()) return type;
+  Shape shape = tensor->shape;
+  for (size_t k = 0; k < shape.size(); ++k)
+    if (shape[k] != other_tensor->shape[k]) shape[k] = unknown_dim();
+  return with_shape(*tensor, std::move(shape));
+}
+
 bool has_holes(const Type& type) {
   return any_leaf(type, [](const Type& leaf) { return as<HoleType>(leaf) != nullptr; });
 }

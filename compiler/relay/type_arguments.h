@@ -45,6 +45,9 @@ std::vector<Dim> distances_from_lower_bounds(const Function& callee, const std::
 // The type with the given sizes in place of symbols.
 Type substitute(const Type&, const std::map<std::string, Dim>& sizes);
 
+// The first type with "?" for sizes of tensors that differ from those of the second one, a type of the same parts.
+Type with_common_sizes(const Type&, const Type& other);
+
 bool has_type_variables(const Type&);
 bool has_holes(const Type&);
 

@@ -10,8 +10,8 @@ namespace dlcc::relay {
 
 namespace {
 
-// The values that a node refers to, of which there may be several; null for another node.
-std::vector<Value>* parts_of(ValueNode& node) {
+// The list of values that a node refers to; null for a node without a list.
+std::vector<Value>* list_of(ValueNode& node) {
   if (auto* tuple = std::get_if<TupleValue>(&node.v)) return &tuple->fields;
   if (auto* data = std::get_if<DataValue>(&node.v)) return &data->fields;
   if (auto* closure = std::get_if<ClosureValue>(&node.v)) return &closure->captured;
@@ -21,7 +21,7 @@ std::vector<Value>* parts_of(ValueNode& node) {
 // The place of the last part that the node has; null without one.
 Value* last_part(ValueNode& node) {
   if (auto* ref = std::get_if<RefValue>(&node.v)) return ref->contents ? &ref->contents : nullptr;
-  std::vector<Value>* parts = parts_of(node);
+  std::vector<Value>* parts = list_of(node);
   while (parts && !parts->empty() && !parts->back()) parts->pop_back();
   return parts && !parts->empty() ? &parts->back() : nullptr;
 }
@@ -29,8 +29,8 @@ Value* last_part(ValueNode& node) {
 // Takes the value out of the place that last_part() gave.
 Value take_last_part(ValueNode& node) {
   if (auto* ref = std::get_if<RefValue>(&node.v)) return std::move(ref->contents);
-  Value part = std::move(parts_of(node)->back());
-  parts_of(node)->pop_back();
+  Value part = std::move(list_of(node)->back());
+  list_of(node)->pop_back();
   return part;
 }
 
@@ -69,6 +69,14 @@ std::string tensor_text(const Constant& c, size_t most) {
 
 ValueNode::~ValueNode() {
   while (last_part(*this)) destroy(take_last_part(*this));
+}
+
+std::span<const Value> parts_of(const ValueNode& node) {
+  if (const auto* ref = std::get_if<RefValue>(&node.v)) return {&ref->contents, ref->contents ? 1u : 0u};
+  if (const auto* tuple = std::get_if<TupleValue>(&node.v)) return tuple->fields;
+  if (const auto* data = std::get_if<DataValue>(&node.v)) return data->fields;
+  if (const auto* closure = std::get_if<ClosureValue>(&node.v)) return closure->captured;
+  return {};
 }
 
 std::string str(const Value& value, size_t most) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <string>
 #include <variant>
 #include <vector>
@@ -62,6 +63,9 @@ template <class T>
 const T* as(const Value& value) {
   return std::get_if<T>(&value->v);
 }
+
+// The values that a value refers to. A null one is a function that captures itself.
+std::span<const Value> parts_of(const ValueNode&);
 
 // The value as Relay text where the text format has one: `Cons(1, Nil)`, `(2f, True)`, `ref(3)`. Other tensors are
 // written as their type and elements, `Tensor[(2), float32]{1, 2}`, functions as `<function>`. A reference within its

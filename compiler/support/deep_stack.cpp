@@ -1,13 +1,28 @@
+// The stack is switched within the thread (makecontext) in place of starting a thread that has a large one: while a
+// process has one thread, glibc counts references without atomic instructions.
 #include "support/deep_stack.h"
 
 #include <pthread.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <csignal>
 #include <cstdint>
 #include <exception>
+#include <utility>
+
+#if defined(__SANITIZE_ADDRESS__)
+#define DLCC_HAS_ADDRESS_SANITIZER 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define DLCC_HAS_ADDRESS_SANITIZER 1
+#endif
+#endif
+#ifdef DLCC_HAS_ADDRESS_SANITIZER
+#include <sanitizer/common_interface_defs.h>
+#endif
 
 namespace dlcc {
 
@@ -15,44 +30,16 @@ namespace {
 
 constexpr size_t min_stack = size_t{8} << 20;  // bytes: what Linux gives a main thread by default
 
+size_t page_size() { return static_cast<size_t>(std::max(sysconf(_SC_PAGESIZE), 4096L)); }
+
 // Half of the memory, but at most a quarter of the address space if that is limited; in bytes.
 size_t largest_stack() {
   const auto pages = static_cast<size_t>(std::max(sysconf(_SC_PHYS_PAGES), 1L));
-  const auto page = static_cast<size_t>(std::max(sysconf(_SC_PAGESIZE), 4096L));
-  size_t size = pages * page / 2;
+  size_t size = pages * page_size() / 2;
   rlimit space{};
   if (getrlimit(RLIMIT_AS, &space) == 0 && space.rlim_cur != RLIM_INFINITY)
     size = std::min<size_t>(size, space.rlim_cur / 4);
-  return std::max(size / page * page, min_stack);
-}
-
-struct Work {
-  const std::function<void()>& function;
-  sigset_t signals;  // the signals that the caller had blocked before
-  std::exception_ptr exception;
-};
-
-void* run(void* argument) {
-  Work& work = *static_cast<Work*>(argument);
-  pthread_sigmask(SIG_SETMASK, &work.signals, nullptr);
-  try {
-    work.function();
-  } catch (...) {
-    work.exception = std::current_exception();
-  }
-  return nullptr;
-}
-
-// Starts a thread with the largest stack that the system gives.
-bool start(pthread_t& thread, Work& work) {
-  pthread_attr_t attributes;
-  if (pthread_attr_init(&attributes) != 0) return false;
-  bool started = false;
-  for (size_t size = largest_stack(); !started && size >= min_stack; size /= 2)
-    started =
-        pthread_attr_setstacksize(&attributes, size) == 0 && pthread_create(&thread, &attributes, run, &work) == 0;
-  pthread_attr_destroy(&attributes);
-  return started;
+  return std::max(size / page_size() * page_size(), min_stack);
 }
 
 struct Bounds {
@@ -60,7 +47,7 @@ struct Bounds {
   size_t size = 0;
 };
 
-Bounds bounds_of_stack() {
+Bounds bounds_of_thread() {
   pthread_attr_t attributes;
   Bounds bounds;
   if (pthread_getattr_np(pthread_self(), &attributes) != 0) return bounds;
@@ -70,26 +57,98 @@ Bounds bounds_of_stack() {
   return bounds;
 }
 
+thread_local Bounds current_stack;  // of the calling thread; empty before it is asked for
+
+// The largest stack that the system gives, above an inaccessible page; empty if it gives none.
+class DeepStack {
+ public:
+  DeepStack() {
+    for (size_t size = largest_stack(); size >= min_stack; size /= 2) {
+      void* memory = mmap(nullptr, size + page_size(), PROT_READ | PROT_WRITE,
+                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
+      if (memory == MAP_FAILED) continue;
+      memory_ = memory;
+      size_ = size;
+      mprotect(memory, page_size(), PROT_NONE);
+      return;
+    }
+  }
+  ~DeepStack() {
+    if (memory_) munmap(memory_, size_ + page_size());
+  }
+  DeepStack(const DeepStack&) = delete;
+  DeepStack& operator=(const DeepStack&) = delete;
+
+  Bounds bounds() const { return memory_ ? Bounds{reinterpret_cast<uintptr_t>(memory_) + page_size(), size_} : Bounds{}; }
+
+ private:
+  void* memory_ = nullptr;
+  size_t size_ = 0;
+};
+
+// What the function on the other stack needs; AddressSanitizer must know of each switch.
+struct Switch {
+  const std::function<void()>& work;
+  Bounds stack;
+  ucontext_t caller{}, callee{};
+  std::exception_ptr exception;
+  Bounds caller_stack{};
+
+  void to_callee() {
+#ifdef DLCC_HAS_ADDRESS_SANITIZER
+    void* fake_stack = nullptr;
+    __sanitizer_start_switch_fiber(&fake_stack, reinterpret_cast<void*>(stack.low), stack.size);
+    swapcontext(&caller, &callee);
+    __sanitizer_finish_switch_fiber(fake_stack, nullptr, nullptr);
+#else
+    swapcontext(&caller, &callee);
+#endif
+  }
+
+  void run() {
+#ifdef DLCC_HAS_ADDRESS_SANITIZER
+    const void* low = nullptr;
+    __sanitizer_finish_switch_fiber(nullptr, &low, &caller_stack.size);
+    caller_stack.low = reinterpret_cast<uintptr_t>(low);
+#endif
+    try {
+      work();
+    } catch (...) {
+      exception = std::current_exception();
+    }
+#ifdef DLCC_HAS_ADDRESS_SANITIZER
+    __sanitizer_start_switch_fiber(nullptr, reinterpret_cast<void*>(caller_stack.low), caller_stack.size);
+#endif
+  }
+};
+
+// makecontext passes numbers of type int.
+void run(unsigned high, unsigned low) {
+  reinterpret_cast<Switch*>(static_cast<uintptr_t>(high) << 32 | low)->run();
+}
+
 }  // namespace
 
-// The calling thread blocks all signals while it waits, so that the working thread gets the signals of the process.
 void on_deep_stack(const std::function<void()>& work) {
-  Work shared{work, {}, nullptr};
-  sigset_t all;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &shared.signals);
-  pthread_t thread;
-  const bool started = start(thread, shared);
-  if (started) pthread_join(thread, nullptr);
-  pthread_sigmask(SIG_SETMASK, &shared.signals, nullptr);
-  if (!started) return work();
+  const DeepStack stack;
+  Switch shared{.work = work, .stack = stack.bounds()};
+  if (shared.stack.size == 0 || getcontext(&shared.callee) != 0) return work();
+  shared.callee.uc_stack.ss_sp = reinterpret_cast<void*>(shared.stack.low);
+  shared.callee.uc_stack.ss_size = shared.stack.size;
+  shared.callee.uc_link = &shared.caller;
+  const auto address = reinterpret_cast<uintptr_t>(&shared);
+  makecontext(&shared.callee, reinterpret_cast<void (*)()>(run), 2, static_cast<unsigned>(address >> 32),
+              static_cast<unsigned>(address));
+  const Bounds outer = std::exchange(current_stack, shared.stack);
+  shared.to_callee();
+  current_stack = outer;
   if (shared.exception) std::rethrow_exception(shared.exception);
 }
 
 StackSpace stack_space() {
-  thread_local const Bounds bounds = bounds_of_stack();
+  if (current_stack.size == 0) current_stack = bounds_of_thread();
   const auto here = reinterpret_cast<uintptr_t>(__builtin_frame_address(0));
-  return {bounds.size, here > bounds.low ? here - bounds.low : 0};
+  return {current_stack.size, here > current_stack.low ? here - current_stack.low : 0};
 }
 
 }  // namespace dlcc

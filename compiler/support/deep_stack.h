@@ -9,11 +9,10 @@
 
 namespace dlcc {
 
-// Calls `work` in a thread with a stack of up to half of the machine's memory, waits for it, and rethrows its
-// exception. While `work` runs, its thread handles the signals of the process.
+// Calls `work` in the calling thread, but on a stack of up to half of the machine's memory, and rethrows its exception.
 void on_deep_stack(const std::function<void()>& work);
 
-// The size of the calling thread's stack and its unused part, in bytes.
+// The size of the stack that the calling thread uses and its unused part, in bytes.
 struct StackSpace {
   size_t total, rest;
 };

@@ -132,7 +132,8 @@ class Sizes {
   std::set<std::string> known_;  // names of symbols in types
 };
 
-// Names the axes of @main's parameters that are declared as '?': PARAMETER_AXIS, as in ONNX models.
+// Names the axes of @main's parameters that are declared as '?': PARAMETER_AXIS, as in ONNX models. In data, '?' is
+// another size in each value.
 void name_unknown_axes(Module& module) {
   auto main = module.functions.find("main");
   if (main == module.functions.end()) return;
@@ -140,7 +141,7 @@ void name_unknown_axes(Module& module) {
   for (const Var& p : main->second.params) for_each_symbol(p->type, [&](const Symbol& s) { taken.insert(s.name); });
   for (const Var& p : main->second.params) {
     size_t axis = 0;  // counted through the fields of a tuple
-    p->type = map_leaves(p->type, [&](const Type& leaf) {
+    auto with_names = [&](const Type& leaf) {
       const TensorType* t = as<TensorType>(leaf);
       if (!t) return leaf;
       Shape shape = t->shape;
@@ -151,7 +152,16 @@ void name_unknown_axes(Module& module) {
         d = size_symbol(name);
       }
       return with_shape(*t, std::move(shape));
-    });
+    };
+    std::function<Type(const Type&)> named = [&](const Type& type) {
+      if (as<DataType>(type)) return type;
+      const TupleType* tuple = as<TupleType>(type);
+      if (!tuple) return map_leaves(type, with_names);
+      std::vector<Type> fields;
+      for (const Type& field : tuple->fields) fields.push_back(named(field));
+      return tuple_type(std::move(fields));
+    };
+    p->type = named(p->type);
   }
 }
 

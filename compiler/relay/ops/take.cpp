@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "relay/op_support/indices.h"
+#include "relay/op_support/shape_operands.h"
 #include "relay/op_support/type_checks.h"
 
 namespace dlcc::relay::ops {

@@ -198,23 +198,42 @@ class Monomorphizer {
   }
 
   // The types at which a call uses a generic function. Sizes that are not numbers are ?1, ?2, ... in the order of their
-  // first occurrence, so that uses at any sizes are one instance.
+  // first occurrence, so that uses at any sizes are one instance; "?" is another size at each place. A function of any
+  // size tells the type of a variable only where nothing else does.
   TypeArguments arguments_of(const FunctionType& generic, const Call& call, const Type& result) {
-    TypeArguments arguments;
-    for (size_t k = 0; k < call.args.size(); ++k)
-      find_type_arguments(module_, generic.params[k], call.args[k], arguments);
-    find_type_arguments(generic.result, result, arguments);
+    TypeArguments arguments, of_functions;
+    for (size_t k = 0; k < call.args.size(); ++k) {
+      const Type& param = generic.params[k];
+      TypeArguments found;
+      find_type_arguments(module_, param, call.args[k], found);
+      if (as<FunctionType>(param))
+        of_functions.merge(found);
+      else
+        add_uses(found, arguments);
+    }
+    TypeArguments found;
+    find_type_arguments(generic.result, result, found);
+    if (as<FunctionType>(generic.result))
+      of_functions.merge(found);
+    else
+      add_uses(found, arguments);
+    arguments.merge(of_functions);
     std::map<std::string, Dim> sizes;
     for (const TypeVariable& v : generic.type_params) {
       Type& type = arguments.emplace(v.id, tuple_type({})).first->second;
-      type = map_sizes(type, [&](const Dim& d) {  // each "?" is a size of its own
-        if (d.is_constant()) return d;
-        const size_t number = sizes.size() + 1;
-        const std::string key = d == unknown_dim() ? fmt::format("unknown {}", number) : d.str();
-        return sizes.emplace(key, Dim::symbol({fmt::format("?{}", number)})).first->second;
+      type = map_sizes(type, [&](const Dim& d) {
+        if (d.is_constant() || d == unknown_dim()) return d;
+        return sizes.emplace(d.str(), Dim::symbol({fmt::format("?{}", sizes.size() + 1)})).first->second;
       });
     }
     return arguments;
+  }
+
+  // A variable that is used at tensors of several sizes is a tensor of "?".
+  static void add_uses(const TypeArguments& found, TypeArguments& arguments) {
+    for (const auto& [id, type] : found)
+      if (const auto [known, is_new] = arguments.emplace(id, type); !is_new)
+        known->second = with_common_sizes(known->second, type);
   }
 
   // The arguments of a new instance: with symbols that nothing else in the module has, the instances around it
@@ -223,7 +242,7 @@ class Monomorphizer {
     std::map<std::string, Dim> sizes;
     for (auto& [id, type] : arguments)
       type = map_sizes(type, [&](const Dim& d) {
-        if (d.is_constant()) return d;
+        if (d.is_constant() || d == unknown_dim()) return d;
         auto [size, added] = sizes.emplace(d.str(), Dim());
         if (added) size->second = Dim::symbol({fmt::format("?{}", next_size_++)});
         return size->second;

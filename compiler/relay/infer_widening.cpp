@@ -1,0 +1,93 @@
+// Type inference of type variables that stand for tensors of several sizes at one call.
+//
+//   def @foldl[A, B](%f: fn (A, B) -> A, %acc: A, %xs: List[B]) -> A { ... }
+//   @foldl(fn (%acc: Tensor[(k), float32], %x: Tensor[(2), float32]) { concatenate((%acc, %x)) }, %init, %list)
+//
+// Here A is Tensor[(?), float32], whatever the size of %init: the function gives another size than it takes, and @foldl
+// passes it what it gave.
+#include <algorithm>
+
+#include "relay/inference.h"
+#include "relay/type_arguments.h"
+
+namespace dlcc::relay {
+
+namespace {
+
+std::vector<Type> fields_of(const Type& type) {
+  const TupleType* tuple = as<TupleType>(type);
+  return tuple ? tuple->fields : std::vector<Type>();
+}
+
+// Calls `visit` with each hole of `param` and what `type` has in its place, outside of the types of functions.
+void for_each_use(const Type& param, const Type& type, const std::function<void(int hole, const Type&)>& visit) {
+  if (const HoleType* hole = as<HoleType>(param)) return visit(hole->id, type);
+  const DataType *data = as<DataType>(param), *value = as<DataType>(type);
+  const std::vector<Type> params = data ? data->args : fields_of(param);
+  const std::vector<Type> types = value ? value->args : fields_of(type);
+  for (size_t k = 0; k < std::min(params.size(), types.size()); ++k) for_each_use(params[k], types[k], visit);
+}
+
+// The type `known` with "?" for the sizes that a function takes as they come, and gives otherwise.
+Type widened(const Type& known, const Type& taken, const Type& given,
+             const std::function<bool(const std::string&)>& is_own) {
+  const std::vector<Type> in_fields = fields_of(taken), out_fields = fields_of(given);
+  std::vector<Type> fields = fields_of(known);
+  if (!fields.empty() && fields.size() == in_fields.size() && fields.size() == out_fields.size()) {
+    for (size_t k = 0; k < fields.size(); ++k) fields[k] = widened(fields[k], in_fields[k], out_fields[k], is_own);
+    return fields == fields_of(known) ? known : tuple_type(std::move(fields));
+  }
+  const TensorType *tensor = as<TensorType>(known), *in = as<TensorType>(taken), *out = as<TensorType>(given);
+  if (!tensor || !in || !out) return known;
+  Shape shape = tensor->shape;
+  if (in->shape.size() != shape.size() || out->shape.size() != shape.size()) return known;
+  for (size_t k = 0; k < shape.size(); ++k)
+    if (const auto symbol = plain_symbol(in->shape[k]); symbol && is_own(*symbol) && out->shape[k] != in->shape[k])
+      shape[k] = unknown_dim();
+  return shape == tensor->shape ? known : with_shape(*tensor, std::move(shape));
+}
+
+// The type with "?" for the sizes of a function.
+Type with_any_sizes(const Type& type, const std::function<bool(const std::string&)>& is_own) {
+  return map_leaves(type, [&](const Type& leaf) {
+    const TensorType* tensor = as<TensorType>(leaf);
+    if (!tensor) return leaf;
+    Shape shape = tensor->shape;
+    for (Dim& d : shape)
+      if (std::ranges::any_of(d.symbols(), [&](const Symbol& s) { return is_own(s.name); })) d = unknown_dim();
+    return with_shape(*tensor, std::move(shape));
+  });
+}
+
+}  // namespace
+
+void Inference::widen_type_arguments(const FunctionType& callee, const std::vector<Type>& found, const Call& call,
+                                     const SourceLocation& location) {
+  if (std::ranges::none_of(callee.params, [](const Type& param) { return relay::has_holes(param); })) return;
+  std::vector<Type> types;
+  std::map<int, Type> known, wide;  // the types in place of type variables, by hole
+  for (size_t k = 0; k < found.size(); ++k) {
+    types.push_back(unifier_.resolve(found[k]));
+    if (types[k]) for_each_use(callee.params[k], types[k], [&](int hole, const Type& type) { known.emplace(hole, type); });
+  }
+  for (size_t k = 0; k < found.size(); ++k) {
+    const FunctionType *param = as<FunctionType>(callee.params[k]), *function = types[k] ? as<FunctionType>(types[k]) : nullptr;
+    if (!param || !function || !has_own_sizes(call.args[k], location)) continue;
+    const auto is_own = sizes_of_value(call.args[k]);
+    std::map<int, Type> taken;
+    for (size_t i = 0; i < std::min(param->params.size(), function->params.size()); ++i)
+      for_each_use(param->params[i], function->params[i], [&](int hole, const Type& t) { taken.emplace(hole, t); });
+    for_each_use(param->result, function->result, [&](int hole, const Type& given) {
+      const auto in = taken.find(hole);
+      if (in == taken.end()) return;
+      const auto [current, is_only_here] = known.emplace(hole, in->second);
+      const Type type = widened(current->second, in->second, given, is_own);
+      if (type == current->second) return;
+      wide[hole] = current->second = is_only_here ? with_any_sizes(type, is_own) : type;
+    });
+  }
+  for (const auto& [hole, type] : wide)
+    if (open_arguments_.contains(hole)) unifier_.unify(hole_type(hole), type);
+}
+
+}  // namespace dlcc::relay
