@@ -47,18 +47,6 @@ Type widened(const Type& known, const Type& taken, const Type& given,
   return shape == tensor->shape ? known : with_shape(*tensor, std::move(shape));
 }
 
-// The type with "?" for the sizes of a function.
-Type with_any_sizes(const Type& type, const std::function<bool(const std::string&)>& is_own) {
-  return map_leaves(type, [&](const Type& leaf) {
-    const TensorType* tensor = as<TensorType>(leaf);
-    if (!tensor) return leaf;
-    Shape shape = tensor->shape;
-    for (Dim& d : shape)
-      if (std::ranges::any_of(d.symbols(), [&](const Symbol& s) { return is_own(s.name); })) d = unknown_dim();
-    return with_shape(*tensor, std::move(shape));
-  });
-}
-
 }  // namespace
 
 void Inference::widen_type_arguments(const FunctionType& callee, const std::vector<Type>& found, const Call& call,
@@ -68,10 +56,12 @@ void Inference::widen_type_arguments(const FunctionType& callee, const std::vect
   std::map<int, Type> known, wide;  // the types in place of type variables, by hole
   for (size_t k = 0; k < found.size(); ++k) {
     types.push_back(unifier_.resolve(found[k]));
-    if (types[k]) for_each_use(callee.params[k], types[k], [&](int hole, const Type& type) { known.emplace(hole, type); });
+    if (types[k])
+      for_each_use(callee.params[k], types[k], [&](int hole, const Type& type) { known.emplace(hole, type); });
   }
   for (size_t k = 0; k < found.size(); ++k) {
-    const FunctionType *param = as<FunctionType>(callee.params[k]), *function = types[k] ? as<FunctionType>(types[k]) : nullptr;
+    const FunctionType *param = as<FunctionType>(callee.params[k]),
+                       *function = types[k] ? as<FunctionType>(types[k]) : nullptr;
     if (!param || !function || !has_own_sizes(call.args[k], location)) continue;
     const auto is_own = sizes_of_value(call.args[k]);
     std::map<int, Type> taken;
@@ -88,6 +78,49 @@ void Inference::widen_type_arguments(const FunctionType& callee, const std::vect
   }
   for (const auto& [hole, type] : wide)
     if (open_arguments_.contains(hole)) unifier_.unify(hole_type(hole), type);
+}
+
+// The type of a parameter without a type, of a function that is passed where `expected` is: tensors of "?" there have a
+// size of the function.
+Type Inference::with_sizes_of_function(const Type& expected) {
+  if (const TupleType* tuple = as<TupleType>(expected)) {
+    std::vector<Type> fields;
+    for (const Type& field : tuple->fields) fields.push_back(with_sizes_of_function(field));
+    return fields == tuple->fields ? expected : tuple_type(std::move(fields));
+  }
+  const TensorType* tensor = as<TensorType>(expected);
+  if (!tensor || std::ranges::count(tensor->shape, unknown_dim()) == 0) return expected;
+  Shape shape = tensor->shape;
+  for (Dim& d : shape)
+    if (d == unknown_dim()) d = own_symbol();
+  return with_shape(*tensor, std::move(shape));
+}
+
+Type Inference::take_any_sizes(const Atom& function, const Type& found, const Type& expected) {
+  const Type type = unifier_.shallow(found), wanted = unifier_.shallow(expected);
+  const FunctionType *f = as<FunctionType>(type), *w = as<FunctionType>(wanted);
+  if (!f || !w || f->params.size() != w->params.size()) return found;
+  const int first_symbol = next_symbol_;
+  for (size_t k = 0; k < f->params.size(); ++k) {
+    const Type param = unifier_.shallow(f->params[k]), known = unifier_.resolve(w->params[k]);
+    if (as<HoleType>(param) && !is_incomplete(known)) unifier_.unify(with_sizes_of_function(known), param);
+  }
+  if (next_symbol_ == first_symbol) return found;
+  auto is_new = [&](const std::string& s) { return number_of({s}) >= first_symbol; };
+  for (Instance* instance : calling_)
+    if (names_same(instance->name, function))
+      for (const Type& param : f->params)
+        for_each_symbol(unifier_.shallow(param), [&](const Symbol& s) {
+          if (is_new(s.name)) instance->own_sizes.insert(s.name);
+        });
+  retry_relations();
+  const Type result = unifier_.resolve(f->result);
+  if (is_incomplete(result) || as<FunctionType>(result)) return found;
+  if (const Var* var = std::get_if<Var>(&function))
+    for_each_symbol(result, [&](const Symbol& s) {
+      if (is_new(s.name) && symbols_.erase(s.name) > 0) result_symbols_[(*var)->id].insert(s.name);
+    });
+  return function_type(f->params, with_any_sizes(result, is_new), f->type_params);
 }
 
 }  // namespace dlcc::relay

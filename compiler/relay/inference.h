@@ -141,6 +141,10 @@ class Inference {
   // are `found`, gives other sizes than it takes.
   void widen_type_arguments(const FunctionType& callee, const std::vector<Type>& found, const Call&,
                             const SourceLocation&);
+  // Where the type that a call expects of a function has "?" for sizes, gives parameters of the function that have no
+  // type yet sizes of the function. The type of the function there: with "?" for what depends on them.
+  Type take_any_sizes(const Atom& function, const Type& found, const Type& expected);
+  Type with_sizes_of_function(const Type& expected);
 
   // ---- holes and symbols (infer_relations.cpp)
   Type open_holes(const Type&);  // "_" becomes a new hole

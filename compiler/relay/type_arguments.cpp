@@ -31,7 +31,9 @@ static void find_in_functions(const FunctionType& generic, const FunctionType& t
 void find_type_arguments(const Type& generic, const Type& type, TypeArguments& arguments) {
   if (!generic || !type) return;
   if (const VariableType* v = as<VariableType>(generic)) {
-    if (!has_holes(type)) arguments.emplace(v->variable.id, type);
+    if (has_holes(type)) return;
+    const auto [known, is_new] = arguments.emplace(v->variable.id, type);
+    if (!is_new) known->second = with_common_sizes(known->second, type);
     return;
   }
   const OpenTensorType* open = as<OpenTensorType>(generic);
@@ -48,11 +50,24 @@ void find_type_arguments(const Type& generic, const Type& type, TypeArguments& a
              generic->v);
 }
 
-void find_type_arguments(const Module& module, const Type& param, const Atom& argument, TypeArguments& arguments) {
+// Adds what an argument tells. A generic function of the module, and a constructor, is an instance of its type: it does
+// not tell the type of a variable whose value it is.
+static void find_in_argument(const Module& module, const Type& param, const Atom& argument, TypeArguments& arguments) {
   const Type type = type_of(module, argument);
   const FunctionType* function = as<FunctionType>(type);
   const bool is_instance = function && !function->type_params.empty() && !std::holds_alternative<Var>(argument);
   if (!is_instance || !as<VariableType>(param)) find_type_arguments(param, type, arguments);
+}
+
+TypeArguments type_arguments_at_call(const Module& module, const FunctionType& callee, const std::vector<Atom>& args,
+                                     const Type& result) {
+  TypeArguments arguments, of_functions;
+  auto of_part = [&](const Type& part) -> TypeArguments& { return as<FunctionType>(part) ? of_functions : arguments; };
+  find_type_arguments(callee.result, result, of_part(callee.result));
+  for (size_t k = 0; k < args.size(); ++k)
+    find_in_argument(module, callee.params[k], args[k], of_part(callee.params[k]));
+  arguments.merge(of_functions);
+  return arguments;
 }
 
 Type with_arguments(const Type& type, const TypeArguments& arguments) {
@@ -167,6 +182,17 @@ Type with_common_sizes(const Type& type, const Type& other) {
   for (size_t k = 0; k < shape.size(); ++k)
     if (shape[k] != other_tensor->shape[k]) shape[k] = unknown_dim();
   return with_shape(*tensor, std::move(shape));
+}
+
+Type with_any_sizes(const Type& type, const std::function<bool(const std::string&)>& is_any) {
+  return map_leaves(type, [&](const Type& leaf) {
+    const TensorType* tensor = as<TensorType>(leaf);
+    if (!tensor) return leaf;
+    Shape shape = tensor->shape;
+    for (Dim& d : shape)
+      if (std::ranges::any_of(d.symbols(), [&](const Symbol& s) { return is_any(s.name); })) d = unknown_dim();
+    return with_shape(*tensor, std::move(shape));
+  });
 }
 
 bool has_holes(const Type& type) {

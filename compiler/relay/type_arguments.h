@@ -13,13 +13,15 @@ namespace dlcc::relay {
 
 using TypeArguments = std::map<int, Type>;  // by the id of the type variable
 
-// Adds the types that the variables of `generic` stand for in its instance `type`. The first occurrence of a variable
-// that is known decides. Parts that do not fit each other are passed over.
+// Adds the types that the variables of `generic` stand for in its instance `type`: with "?" for the sizes of tensors
+// that differ where a variable occurs several times. A function tells only what nothing before it told: it may have its
+// own names for sizes. Parts that do not fit each other are passed over.
 void find_type_arguments(const Type& generic, const Type& type, TypeArguments& arguments);
 
-// The same for a parameter and its argument. A generic function of the module, and a constructor, is an instance of its
-// type: it does not tell the type of a variable whose value it is.
-void find_type_arguments(const Module&, const Type& param, const Atom& argument, TypeArguments& arguments);
+// The types that the variables of a generic callee stand for at a call. Those that nothing tells are missing. Functions
+// tell only what the other arguments and the result do not.
+TypeArguments type_arguments_at_call(const Module&, const FunctionType& callee, const std::vector<Atom>& args,
+                                     const Type& result);
 
 // The type with arguments in place of its variables. A variable without argument stays.
 Type with_arguments(const Type&, const TypeArguments&);
@@ -47,6 +49,9 @@ Type substitute(const Type&, const std::map<std::string, Dim>& sizes);
 
 // The first type with "?" for sizes of tensors that differ from those of the second one, a type of the same parts.
 Type with_common_sizes(const Type&, const Type& other);
+
+// The type with "?" for sizes that are computed from any of those which the predicate names.
+Type with_any_sizes(const Type&, const std::function<bool(const std::string&)>& is_any);
 
 bool has_type_variables(const Type&);
 bool has_holes(const Type&);

@@ -69,8 +69,8 @@ std::span<const Value> parts_of(const ValueNode&);
 
 // The value as Relay text where the text format has one: `Cons(1, Nil)`, `(2f, True)`, `ref(3)`. Other tensors are
 // written as their type and elements, `Tensor[(2), float32]{1, 2}`, functions as `<function>`. A reference within its
-// own contents is `ref(...)`. A text of more than `most` characters is cut and ends with "...": shared parts of data may
-// make it exponentially longer than the data are large.
+// own contents is `ref(...)`. A text of more than `most` characters is cut and ends with "...": shared parts of data
+// may make it exponentially longer than the data are large.
 std::string str(const Value&, size_t most = SIZE_MAX);
 
 }  // namespace dlcc::relay

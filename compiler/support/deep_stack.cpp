@@ -79,7 +79,9 @@ class DeepStack {
   DeepStack(const DeepStack&) = delete;
   DeepStack& operator=(const DeepStack&) = delete;
 
-  Bounds bounds() const { return memory_ ? Bounds{reinterpret_cast<uintptr_t>(memory_) + page_size(), size_} : Bounds{}; }
+  Bounds bounds() const {
+    return memory_ ? Bounds{reinterpret_cast<uintptr_t>(memory_) + page_size(), size_} : Bounds{};
+  }
 
  private:
   void* memory_ = nullptr;
@@ -123,9 +125,7 @@ struct Switch {
 };
 
 // makecontext passes numbers of type int.
-void run(unsigned high, unsigned low) {
-  reinterpret_cast<Switch*>(static_cast<uintptr_t>(high) << 32 | low)->run();
-}
+void run(unsigned high, unsigned low) { reinterpret_cast<Switch*>(static_cast<uintptr_t>(high) << 32 | low)->run(); }
 
 }  // namespace
 

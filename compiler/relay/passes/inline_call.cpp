@@ -23,14 +23,13 @@ Atom CallInliner::inline_local(const Function& callee, const std::set<std::strin
 Atom CallInliner::copy_body(const Function& callee, const std::set<std::string>* visible, const Call& call,
                             const Binding& b, std::vector<Binding>& out) {
   std::map<int, Atom> renamed;
-  TypeArguments types;
-  // The result comes first: where it has unknown sizes, a function that is an argument may have names for them, others
-  // at each of its calls.
-  find_type_arguments(callee.result_type, b.var->type, types);
+  std::vector<Type> params;
   for (size_t k = 0; k < call.args.size(); ++k) {
     renamed[callee.params[k]->id] = call.args[k];
-    find_type_arguments(module_, callee.params[k]->type, call.args[k], types);
+    params.push_back(callee.params[k]->type);
   }
+  TypeArguments types = type_arguments_at_call(module_, *as<FunctionType>(function_type(params, callee.result_type)),
+                                               call.args, b.var->type);
   for (const TypeVariable& v : callee.type_params) types.emplace(v.id, hole_type());
   Block body = clone(module_, callee.body, renamed);
   if (visible) {

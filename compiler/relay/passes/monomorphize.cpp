@@ -198,26 +198,9 @@ class Monomorphizer {
   }
 
   // The types at which a call uses a generic function. Sizes that are not numbers are ?1, ?2, ... in the order of their
-  // first occurrence, so that uses at any sizes are one instance; "?" is another size at each place. A function of any
-  // size tells the type of a variable only where nothing else does.
+  // first occurrence, so that uses at any sizes are one instance; "?" is another size at each place.
   TypeArguments arguments_of(const FunctionType& generic, const Call& call, const Type& result) {
-    TypeArguments arguments, of_functions;
-    for (size_t k = 0; k < call.args.size(); ++k) {
-      const Type& param = generic.params[k];
-      TypeArguments found;
-      find_type_arguments(module_, param, call.args[k], found);
-      if (as<FunctionType>(param))
-        of_functions.merge(found);
-      else
-        add_uses(found, arguments);
-    }
-    TypeArguments found;
-    find_type_arguments(generic.result, result, found);
-    if (as<FunctionType>(generic.result))
-      of_functions.merge(found);
-    else
-      add_uses(found, arguments);
-    arguments.merge(of_functions);
+    TypeArguments arguments = type_arguments_at_call(module_, generic, call.args, result);
     std::map<std::string, Dim> sizes;
     for (const TypeVariable& v : generic.type_params) {
       Type& type = arguments.emplace(v.id, tuple_type({})).first->second;
@@ -227,13 +210,6 @@ class Monomorphizer {
       });
     }
     return arguments;
-  }
-
-  // A variable that is used at tensors of several sizes is a tensor of "?".
-  static void add_uses(const TypeArguments& found, TypeArguments& arguments) {
-    for (const auto& [id, type] : found)
-      if (const auto [known, is_new] = arguments.emplace(id, type); !is_new)
-        known->second = with_common_sizes(known->second, type);
   }
 
   // The arguments of a new instance: with symbols that nothing else in the module has, the instances around it

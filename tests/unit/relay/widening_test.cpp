@@ -1,0 +1,67 @@
+// Type variables that stand for tensors of several sizes at one call: accumulators that grow, and functions without
+// types over data with tensors of any sizes.
+#include "calculus.h"
+
+namespace dlcc::relay {
+
+static const std::string twos = "full(2, shape=[2])", threes = "full(3, shape=[3])";
+static const std::string any = "Tensor[(?), int32]";
+static const std::string list = "let %none: List[" + any + "] = Nil; let %l = Cons(" + twos + ", Cons(" + threes + ", %none)); ";
+
+TEST_CASE("an accumulator grows") {
+  const std::string all = "Tensor[(6), int32]{1, 2, 2, 3, 3, 3}";
+  const std::string append = "fn (%acc: " + any + ", %x: " + any + ") { concatenate((%acc, %x)) }";
+  check_result("def @main() { " + list + "@foldl(" + append + ", full(1, shape=[1]), %l) }", all);
+  check_result("def @append(%a: " + any + ", %b: " + any + ") -> " + any + " { concatenate((%a, %b)) }\ndef @main() { " + list +
+                   "@foldl(@append, full(1, shape=[1]), %l) }",
+               all);
+  check_result("def @main() { " + list + "@foldr(fn (%x: " + any + ", %acc: " + any + ") { concatenate((%acc, %x)) }, full(1, shape=[1]), %l) }",
+               "Tensor[(6), int32]{1, 3, 3, 3, 2, 2}");
+  check_result("def @main() { " + list + "@foldl(fn (%s: (" + any + ", int32), %x: " + any + ") { (concatenate((%s.0, %x)), %s.1 + 1) }, (full(1, shape=[1]), 0), %l) }",
+               "(" + all + ", 2)");
+}
+
+TEST_CASE("a function that gives other sizes than it takes is repeated") {
+  const std::string twice = "def @twice(%x: Tensor[(n), int32]) { concatenate((%x, %x)) }\n";
+  const std::string eight = "Tensor[(8), int32]{1, 1, 1, 1, 1, 1, 1, 1}";
+  check_result(twice + "def @main() { let %f = @iterate(@twice, 3); %f(full(1, shape=[1])) }", eight);
+  check_result(twice + "def @repeat[A](%f: fn (A) -> A, %x: A, %n: int32) -> A { if (%n > 0) { @repeat(%f, %f(%x), %n - 1) } else { %x } }\n" +
+                   "def @main() { @repeat(@twice, full(1, shape=[1]), 3) }",
+               eight);
+}
+
+TEST_CASE("where sizes stay, the type variable has the size of the argument") {
+  Diagnostics d;
+  const auto module = import_text("def @main(%z: Tensor[(3), int32], %l: List[Tensor[(3), int32]]) { @foldl(fn (%a: " + any + ", %b: Tensor[(3), int32]) { %a }, %z, %l) }", d);
+  REQUIRE_MESSAGE(module, d.str());
+  const std::string text = print(*module);
+  CHECK_MESSAGE(text.find("-> Tensor[(3), int32] {\n") != std::string::npos, text);
+}
+
+TEST_CASE("a call whose arguments have several sizes of a type variable is specialized") {
+  check_result("def @pair[A](%l: List[A], %x: A, %y: A) -> (A, A) { (%x, %y) }\ndef @main() { " + list + "@pair(%l, " + twos + ", " + threes + ") }",
+               "(Tensor[(2), int32]{2, 2}, Tensor[(3), int32]{3, 3, 3})");
+}
+
+TEST_CASE("a list that is an input of the program has tensors of any sizes") {
+  const std::string text = "def @main(%l: List[" + any + "]) { @map(fn (%x) { %x + 1 }, Cons(" + twos + ", %l)) }";
+  check_text(text);
+  Diagnostics d;
+  const auto module = import_text(text, d);
+  REQUIRE_MESSAGE(module, d.str());
+  CHECK(str(type_of(*module, GlobalRef{"main"})) == "fn (List[" + any + "]) -> List[" + any + "]");
+}
+
+TEST_CASE("functions without types take the tensors of a list as they are") {
+  const std::string main = "def @main() { " + list;
+  const std::string doubled = "Cons(Tensor[(4), int32]{2, 2, 2, 2}, Cons(Tensor[(6), int32]{3, 3, 3, 3, 3, 3}, Nil))";
+  check_result(main + "@map(fn (%x) { concatenate((%x, %x)) }, %l) }", doubled);
+  check_result("def @twice(%x) { concatenate((%x, %x)) }\n" + main + "(@map(@twice, %l), @twice(full(1, shape=[1]))) }",
+               "(" + doubled + ", Tensor[(2), int32]{1, 1})");
+  check_result(main + "let %f = fn (%x) { let %p = argwhere(%x - 2); prefix(%x, %p.1) }; (@map(%f, %l), %f(full(7, shape=[1]))) }",
+               "(Cons(Tensor[(0), int32]{}, Cons(Tensor[(3), int32]{3, 3, 3}, Nil)), Tensor[(1), int32]{7})");
+  check_result(main + "match (@map(fn (%x) { %x + 1 }, %l)) { Cons(%a, Cons(%b, _)) => concatenate((%a, %b)), _ => full(0, shape=[0]) } }",
+               "Tensor[(5), int32]{3, 3, 4, 4, 4}");
+}
+
+}  // namespace dlcc::relay
