@@ -83,8 +83,8 @@ RunnerMachine board_machine(const RunnerCommands& commands, const Board& board, 
                                                                    const std::vector<std::string>& arguments) {
     std::string semihosting = "enable=on,target=native" + semihosting_argument("run_object");
     for (const std::string& argument : arguments) semihosting += semihosting_argument(argument);
-    return fmt::format("{} -M {} -display none -monitor none -serial none -nic none -semihosting-config {} -kernel {}",
-                       runner, machine, shell_quoted(semihosting), shell_quoted(program));
+    return fmt::format("{} -M {} -display none -monitor none -serial none -semihosting-config {} -kernel {}", runner,
+                       machine, shell_quoted(semihosting), shell_quoted(program));
   };
   const std::string cpu = fmt::format("-mcpu={} -mthumb -mfloat-abi=soft", board.target);
   return {.compiler = commands.compiler.empty() ? "arm-none-eabi-gcc" : commands.compiler,

@@ -21,11 +21,15 @@ for k in 0 1 2; do
 done >expected.txt
 [ "$(cut -d' ' -f3 expected.txt | sort -u | wc -l)" = 3 ] || fail "the utterances do not differ: $(cat expected.txt)"
 
-check_output() {  # CORE: of the program, in out.txt; $inspected is what `dlcc inspect` prints
+inspected() {  # NAME: a number of bytes in the output of `dlcc inspect --json`, inspected.json
+  sed -n "s/^ \"$1_bytes\": \([0-9]*\),*\$/\1/p" inspected.json
+}
+
+check_output() {  # NAME: of the program whose output is out.txt
   grep '^utterance' out.txt | diff expected.txt - || fail "$1: other words"
   read -r flash arena used stack < <(sed -n 's/^flash \([0-9]*\) bytes, arena \([0-9]*\) bytes, stack \([0-9]*\) of \([0-9]*\) bytes$/\1 \2 \3 \4/p' out.txt)
-  [ "$(sed -n 's/^arena  *\([0-9]*\) .*/\1/p' inspected.txt)" = "$arena" ] || fail "$1: arena $arena: $(cat inspected.txt)"
-  [ "$(sed -n 's/^stack  *\([0-9]*\) .*/\1/p' inspected.txt)" = "$stack" ] || fail "$1: stack $stack: $(cat inspected.txt)"
+  [ "$arena" = "$(inspected arena)" ] || fail "$1: inspect tells an arena of $(inspected arena) bytes, not $arena"
+  [ "$stack" = "$(inspected stack)" ] || fail "$1: inspect tells a stack of $(inspected stack) bytes, not $stack"
   [ "$used" -gt 0 ] && [ "$used" -le $((stack + 64)) ] || fail "$1: the model uses $used bytes of stack"
   echo "$1: $(tail -1 out.txt)"
 }
@@ -34,16 +38,15 @@ for core in cortex-m4 cortex-m7; do
   make -s clean
   make -s CORE=$core DLCC="$dlcc" CFLAGS="-O2 -Wall -Wextra -Werror" keywords.elf >out.txt 2>&1 || fail "$core: no program: $(cat out.txt)"
   [ ! -s out.txt ] || fail "$core: the linker warns: $(cat out.txt)"
-  "$dlcc" inspect keywords.onnx --target $core >inspected.txt
+  "$dlcc" inspect keywords.onnx --target $core --json >inspected.json
   timeout 120 make -s CORE=$core run </dev/null >out.txt 2>&1 || fail "$core: the program fails: $(cat out.txt)"
   check_output $core
-  cp out.txt "of_make_$core.txt"
 
   # The program's flash is that of its sections, and the object's that of inspect.
   sections=$(arm-none-eabi-size -A keywords.elf | awk '$1 == ".flash" || $1 == ".data" { sum += $2 } END { print sum }')
   [ "$flash" = "$sections" ] || fail "$core: the flash is $sections, not $flash"
   object=$(arm-none-eabi-size keywords.o | awk 'NR == 2 { print $1 + $2 + $3 }')
-  [ "$(sed -n 's/^flash  *\([0-9]*\):.*/\1/p' inspected.txt)" = "$object" ] || fail "$core: the object has $object bytes: $(cat inspected.txt)"
+  [ "$object" = "$(inspected flash)" ] || fail "$core: inspect tells a flash of $(inspected flash) bytes, and the object has $object"
   writable=$(arm-none-eabi-size keywords.o | awk 'NR == 2 { print $2 + $3 }')
   [ "$writable" = 0 ] || fail "$core: $writable bytes of writable data"
   ! arm-none-eabi-nm --undefined-only keywords.o | grep -vE ' U mem(cpy|set)$' || fail "$core: undefined symbols"
@@ -62,6 +65,6 @@ for core in cortex-m4 cortex-m7; do
   ! grep -i warning cmake.txt || fail "$core: warnings"
   timeout 120 cmake --build $core --target run </dev/null >run.txt 2>&1 || fail "$core: $(cat run.txt)"
   grep -E '^(utterance|flash) ' run.txt >out.txt
-  "$dlcc" inspect $core/made/keywords.onnx --target $core >inspected.txt
+  "$dlcc" inspect $core/made/keywords.onnx --target $core --json >inspected.json
   check_output "$core with CMake"
 done
