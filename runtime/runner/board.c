@@ -96,8 +96,8 @@ static struct block blocks[most_blocks];
 static int block_count;
 
 void *allocate(uint64_t bytes, uint64_t alignment) {
-  const struct block *last = &blocks[block_count - 1];
-  const uint64_t free = block_count ? (uintptr_t)last->begin + last->bytes + guard_bytes : (uintptr_t)heap_start;
+  uint64_t free = (uintptr_t)heap_start;
+  if (block_count > 0) free = (uintptr_t)blocks[block_count - 1].begin + blocks[block_count - 1].bytes + guard_bytes;
   /* An odd multiple: a model that assumes more than its alignment fails. */
   const uint64_t begin = (free + guard_bytes + 2 * alignment - 1) / (2 * alignment) * (2 * alignment) + alignment;
   if (bytes > UINT32_MAX || begin + bytes + guard_bytes > (uintptr_t)heap_end || block_count == most_blocks)
@@ -187,6 +187,9 @@ void start(void) {
 static void fault(void) { fail(exit_fault, "the CPU has stopped the model: a fault\n"); }
 
 /* The first stack pointer, the first instruction, then the handlers of the exceptions up to SysTick. */
-__attribute__((section(".vectors"), used)) static const void *const vectors[16] = {
-    stack_end, (const void *)start, (const void *)fault, (const void *)fault, (const void *)fault, (const void *)fault,
-    (const void *)fault, (const void *)fault};
+struct vectors {
+  const void *stack;
+  void (*handlers[15])(void);
+};
+__attribute__((section(".vectors"), used)) static const struct vectors vectors = {
+    stack_end, {start, fault, fault, fault, fault, fault, fault}};
