@@ -11,8 +11,6 @@
 namespace dlcc {
 namespace {
 
-#include "foreign_program.inc"  // program_text, types_text
-
 using targets::RunRequest;
 using targets::RunResult;
 
@@ -79,20 +77,19 @@ std::vector<std::string> first_lines(const std::string& path) {
 
 constexpr const char* help_for_compiler = "--runner-cc is a C compiler for the target, with gcc's options";
 
-void write_text(const std::string& path, const char* text) { std::ofstream(path) << text; }
-
 }  // namespace
 
-ForeignRunner::ForeignRunner(RunnerCommands commands) : commands_(std::move(commands)) {}
+ForeignRunner::ForeignRunner(RunnerCommands commands, targets::Target target)
+    : commands_(std::move(commands)), target_(std::move(target)) {}
 
 std::optional<RunResult> ForeignRunner::run(const RunRequest& request, Diagnostics& diagnostics) {
   const auto symbols = targets::match_inputs(*request.interface, request.inputs, diagnostics);
   if (!symbols || !compile_program(diagnostics) || !link(request, diagnostics)) return std::nullopt;
   write_inputs(path("inputs"), request, *symbols);
   std::filesystem::remove(path("results"));
-  const std::string files = fmt::format("{} {} {} {}", shell_quoted(path("run")), shell_quoted(path("inputs")),
-                                        shell_quoted(path("results")), request.repeat > 1 ? request.repeat : 0);
-  if (!execute(fmt::format("timeout {} {} {}", request.time_limit_seconds, commands_.runner, files),
+  const std::string calls = std::to_string(request.repeat > 1 ? request.repeat : 0);
+  const std::string command = machine_->start(path("run"), {path("inputs"), path("results"), calls});
+  if (!execute(fmt::format("timeout {} {}", request.time_limit_seconds, command),
                fmt::format("'{}' does not run the model", commands_.runner),
                "--runner is a command that is called with a program and its arguments", diagnostics))
     return std::nullopt;
@@ -100,29 +97,33 @@ std::optional<RunResult> ForeignRunner::run(const RunRequest& request, Diagnosti
 }
 
 bool ForeignRunner::compile_program(Diagnostics& diagnostics) {
-  if (is_compiled_) return true;
-  std::filesystem::create_directory(path("dlcc"));
-  write_text(path("dlcc/types.h"), types_text);
-  write_text(path("run_object.c"), program_text);
-  is_compiled_ = execute(
-      fmt::format("{} -std=gnu11 -O2 -I{} -c {} -o {}", commands_.compiler, shell_quoted(folder_.path().string()),
-                  shell_quoted(path("run_object.c")), shell_quoted(path("run_object.o"))),
-      fmt::format("'{}' does not compile the program that runs the model", commands_.compiler), help_for_compiler,
-      diagnostics);
-  return is_compiled_;
+  if (machine_) return true;
+  auto machine = find_runner_machine(commands_, target_, folder_.path(), diagnostics);
+  if (!machine) return false;
+  write_runner_sources(folder_.path());
+  for (const std::string& source : machine->sources) {
+    const std::string file = path(source);
+    if (!execute(fmt::format("{} {} -I{} -c {} -o {}", machine->compiler, machine->compile_options,
+                             shell_quoted(folder_.path().string()), shell_quoted(file), shell_quoted(file + ".o")),
+                 fmt::format("'{}' does not compile the program that runs the model", machine->compiler),
+                 help_for_compiler, diagnostics))
+      return false;
+  }
+  machine_ = std::move(machine);
+  return true;
 }
 
 bool ForeignRunner::link(const RunRequest& request, Diagnostics& diagnostics) {
   std::ofstream file(path("model.o"), std::ios::binary);
   file.write(reinterpret_cast<const char*>(request.object.data()), static_cast<std::streamsize>(request.object.size()));
   file.close();
-  // The program's name of the model is another one of P_model. Linkers refuse to mix code for microcontrollers with
-  // that of the program without --no-warn-mismatch.
-  return execute(
-      fmt::format("{} -static -Wl,-z,noexecstack -Wl,--no-warn-mismatch -Wl,--defsym=model_to_run={}_model {} {} -o {}",
-                  commands_.compiler, request.interface->prefix, shell_quoted(path("run_object.o")),
-                  shell_quoted(path("model.o")), shell_quoted(path("run"))),
-      fmt::format("'{}' does not link the object", commands_.compiler), help_for_compiler, diagnostics);
+  std::string objects;
+  for (const std::string& source : machine_->sources) objects += shell_quoted(path(source + ".o")) + " ";
+  // The program's name of the model is another one of P_model.
+  return execute(fmt::format("{} {} -Wl,--defsym=model_to_run={}_model {}{} {} -o {}", machine_->compiler,
+                             machine_->link_options, request.interface->prefix, objects, shell_quoted(path("model.o")),
+                             machine_->libraries, shell_quoted(path("run"))),
+                 fmt::format("'{}' does not link the object", machine_->compiler), help_for_compiler, diagnostics);
 }
 
 bool ForeignRunner::execute(const std::string& command, const std::string& problem, const std::string& help,

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 extern unsigned char data_image[], data_start[], data_end[], bss_start[], bss_end[], stack_start[], stack_end[];
+extern unsigned char flash_bytes[]; /* a number of bytes: its address is its value */
 
 int main(void);
 
@@ -50,6 +51,8 @@ void leave(int status) {
   for (;;) {
   }
 }
+
+uint32_t flash_used(void) { return (uint32_t)(uintptr_t)flash_bytes; }
 
 enum { paint = 0xA5 };
 

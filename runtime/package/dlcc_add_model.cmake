@@ -7,7 +7,8 @@
 #   NAME      the library, and the name of the header without .h
 #   MODEL     ONNX or Relay text: a path from the current source folder, or the full path of a file that this folder generates
 #   PREFIX    prefix of the C interface; default: NAME
-#   TARGET    a target of `dlcc targets`; default: that of CMAKE_SYSTEM_PROCESSOR
+#   TARGET    a target of `dlcc targets`; default: that of CMAKE_SYSTEM_PROCESSOR, which a toolchain file for a
+#             microcontroller sets to its core, as cortex-m4
 #   CPU       the CPU, CPU levels or `native`, as with -mcpu; default: the levels that the target names
 #   DIMS      sizes of symbolic dimensions, NAME=SIZES each as for --dim: batch=8, seq=1..512
 #   THREADS   threads of the compiled model, default 1; with more, NAME links dlcc::rt, which has the thread pool
@@ -24,6 +25,8 @@ function(_dlcc_default_target result)
     set(${result} x86-64 PARENT_SCOPE)
   elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|arm64|ARM64)$")
     set(${result} aarch64 PARENT_SCOPE)
+  elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "^cortex-m(0plus|3|4|7|33|55)$")
+    set(${result} ${CMAKE_SYSTEM_PROCESSOR} PARENT_SCOPE)
   else()
     message(FATAL_ERROR "dlcc_add_model: there is no default target for the processor '${CMAKE_SYSTEM_PROCESSOR}' "
                         "(CMAKE_SYSTEM_PROCESSOR): give TARGET, one of those that `dlcc targets` lists")

@@ -40,7 +40,7 @@ run() {  # TYPE TARGET COMPILER EMULATOR: the results in TYPE.TARGET
   "$dlcc" "$1.rly" -o "$1.o" --prefix m --target "$2" ${5:-}
   case $2 in cortex-*) arm-linux-gnueabihf-objcopy --remove-section=.ARM.attributes "$1.o" ;; esac
   "$3" -std=gnu11 -static -O1 -Wl,-z,noexecstack -I"$source/runtime/include" -Wl,--defsym=model_to_run=m_model \
-    "$source/runtime/runner/run_object.c" "$1.o" -o run
+    "$source"/runtime/runner/{run_object,linux}.c "$1.o" -o run
   $4 ./run "$1.in" "$1.$2"
 }
 for type in float32 float64; do

@@ -70,7 +70,7 @@ run() {  # TARGET COMPILER EMULATOR OPTION..: the results in network.TARGET
   "$dlcc" network.rly -o network.o --prefix m --target "$1" "${@:4}"
   case $1 in cortex-*) arm-linux-gnueabihf-objcopy --remove-section=.ARM.attributes network.o ;; esac
   "$2" -std=gnu11 -static -O1 -Wl,-z,noexecstack -I"$source/runtime/include" -Wl,--defsym=model_to_run=m_model \
-    "$source/runtime/runner/run_object.c" network.o -o run
+    "$source"/runtime/runner/{run_object,linux}.c network.o -o run
   $3 ./run network.in "network.$1"
 }
 run x86-64 cc "" -mcpu=x86-64-v3

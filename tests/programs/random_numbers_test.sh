@@ -20,7 +20,7 @@ done
 build() {  # COMPILER DLCC_OPTIONS...
   "$dlcc" "$random" -o m.o --prefix m "${@:2}"
   $1 -std=gnu11 -static -O2 -I"$source/runtime/include" -Wl,--defsym=model_to_run=m_model \
-    "$source/runtime/runner/run_object.c" m.o -o run
+    "$source"/runtime/runner/{run_object,linux}.c m.o -o run
 }
 build gcc -mcpu=x86-64-v2
 ./run inputs expected

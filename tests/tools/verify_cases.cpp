@@ -4,9 +4,10 @@
 // may have further exceptions of its own, since collections differ in their data; '!' before a case there means that it
 // passes with the root's data though EXCEPTIONS lists it. Every case runs through every engine unless --engine=NAME is
 // given. --emulate=TARGET runs the object for this target under qemu instead, and is skipped (exit status 77) if the
-// cross compiler or qemu is not installed. --sample=N verifies N cases, evenly spaced among those that a root has.
-// Other options are those of dlcc: -mcpu=CPU, -O0, --threads=N, --accuracy=strict. The last line has the numbers of
-// passed and failed cases.
+// cross compiler or qemu is not installed; --emulate=TARGET:qemu-system-arm runs it on a board without an operating
+// system, and leaves out whole networks, whose weights exceed the board's memory. --sample=N verifies N cases, evenly
+// spaced among those that a root has. Other options are those of dlcc: -mcpu=CPU, -O0, --threads=N, --accuracy=strict.
+// The last line has the numbers of passed and failed cases.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -54,21 +55,29 @@ std::optional<fs::path> find_case(const std::string& name, const Root& root) {
 
 // A target other than this machine, and the emulator of its processors.
 struct Emulation {
-  std::string target, emulator;
-  std::string compiler;  // of programs for Linux
+  targets::Target target;
+  std::string emulator, compiler;
+
+  bool is_board() const { return emulator == "qemu-system-arm"; }
 
   bool is_installed() const {
-    const std::string command = fmt::format("command -v {} > /dev/null && command -v {} > /dev/null", emulator, compiler);
+    const std::string command =
+        fmt::format("command -v {} > /dev/null && command -v {} > /dev/null", emulator, compiler);
     return std::system(command.c_str()) == 0;
   }
 };
 
-// Without a value, with a message, for a target that does not exist.
-std::optional<Emulation> find_emulation(const std::string& name) {
+// TARGET or TARGET:EMULATOR. Without a value, with a message, for a target that does not exist.
+std::optional<Emulation> find_emulation(const std::string& option) {
   Diagnostics diagnostics;
-  const auto target = targets::find_target(name, "", "", diagnostics);
+  const std::string name = option.substr(0, option.find(':'));
+  auto target = targets::find_target(name, "", "", diagnostics);
   if (!target) return std::fprintf(stderr, "%s", diagnostics.str().c_str()), std::nullopt;
-  return Emulation{name, name == "aarch64" ? "qemu-aarch64" : "qemu-arm", target->linux_compiler};
+  const std::string linux_emulator = name == "aarch64" ? "qemu-aarch64" : "qemu-arm";
+  const std::string emulator = name == option ? linux_emulator : option.substr(name.size() + 1);
+  Emulation emulation{*std::move(target), emulator};
+  emulation.compiler = emulation.is_board() ? "arm-none-eabi-gcc" : emulation.target.linux_compiler;
+  return emulation;
 }
 
 // What is done with each case.
@@ -140,6 +149,9 @@ std::vector<Case> find_cases(const char* list, const std::vector<Root>& roots, i
   return found;
 }
 
+// Whether the case is a network and not a test of operators.
+bool is_network(const Case& c) { return c.name.starts_with("onnx/light/") || c.name.starts_with("onnx/models/"); }
+
 // `count` cases at equal distances.
 std::vector<Case> sample_of(const std::vector<Case>& cases, size_t count) {
   std::vector<Case> sample;
@@ -194,12 +206,13 @@ int main(int argc, char** argv) {
   if (!unknown.empty()) return std::fprintf(stderr, "verify_cases: unknown option %s\n", unknown.c_str()), 2;
   if (settings.emulation) {
     if (!settings.emulation->is_installed()) return std::printf("skipped: no cross compiler or no emulator\n"), 77;
-    settings.runner = std::make_unique<ForeignRunner>(
-        RunnerCommands{settings.emulation->emulator, settings.emulation->compiler});
-    settings.options.target = settings.emulation->target;
+    const auto& [target, emulator, compiler] = *settings.emulation;
+    settings.runner = std::make_unique<ForeignRunner>(RunnerCommands{emulator, compiler}, target);
+    settings.options.target = target.name;
   }
   int passed = 0, failed = 0, excepted = 0, absent = 0;
   std::vector<Case> cases = find_cases(argv[1], roots, absent);
+  if (settings.emulation && settings.emulation->is_board()) std::erase_if(cases, is_network);
   if (settings.sample) cases = sample_of(cases, settings.sample);
   for (const Case& c : cases) ++(!verify(c, settings) ? failed : c.excepted ? excepted : passed);
   std::printf("%d known exceptions, %d cases not on this machine\n%d passed, %d failed\n", excepted, absent, passed,
