@@ -281,16 +281,22 @@ Type Inference::call_function(const Type& callee, Call& call, Callee kind, const
         fmt::format("{} takes {} arguments, found {}", describe(call.callee), f.params.size(), call.args.size()),
         {text(callee)});
   std::map<std::string, Dim> sizes;  // by marked symbol
-  const std::vector<Type> found = types_of_arguments(call, location);
+  std::vector<Type> found = types_of_arguments(call, location);
   widen_type_arguments(f, found, call, location);
   learn_sizes(found, f, sizes);
   if (kind == Callee::tensors)  // a symbol that is no parameter's dimension is the module's
     for (const auto& [name, s] : symbols) sizes.emplace(name, Dim::symbol(s));
   std::vector<int> turns;
   for (size_t i = 0; i < call.args.size(); ++i) turns.push_back(turn_of(call.args[i], found[i], location));
-  for (const int turn : {0, 1, 2})
+  for (const int turn : {0, 1, 2}) {
+    if (turn == 1) {  // data may have told the parameters of functions without types
+      for (size_t i = 0; i < call.args.size(); ++i)
+        found[i] = take_any_sizes(call.args[i], found[i], f.params[i], location);
+      widen_type_arguments(f, found, call, location);
+    }
     for (size_t i = 0; i < call.args.size(); ++i)
       if (turns[i] == turn && !pass_argument(found[i], f.params[i], i, sizes, call, location)) return unifier_.fresh();
+  }
   bool is_instance = false;
   for (Instance* instance : calling_) {
     if (!names_same(instance->name, call.callee)) continue;
@@ -417,7 +423,7 @@ bool Inference::pass_argument(Type found, Type param, size_t index, std::map<std
     }
   }
   if (as<HoleType>(unifier_.shallow(param))) found = type_of_stored(arg, found);
-  found = take_any_sizes(arg, found, param);
+  found = take_any_sizes(arg, found, param, location);
   if (coerce(arg, found, param, location)) return true;
   mismatch(place, fmt::format("argument {} of {}", index + 1, describe(call.callee)), param, found, {},
            declaration_of(call.callee));

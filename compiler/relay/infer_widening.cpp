@@ -5,6 +5,11 @@
 //
 // Here A is Tensor[(?), float32], whatever the size of %init: the function gives another size than it takes, and @foldl
 // passes it what it gave.
+//
+//   @map(fn (%x) { concatenate((%x, %x)) }, %list)
+//
+// For a List[Tensor[(?), float32]], A is the same. %x, which has no type, is a tensor of some size k, another one at
+// each call, and B is again Tensor[(?), float32], not Tensor[(2 * k), float32].
 #include <algorithm>
 
 #include "relay/inference.h"
@@ -96,7 +101,8 @@ Type Inference::with_sizes_of_function(const Type& expected) {
   return with_shape(*tensor, std::move(shape));
 }
 
-Type Inference::take_any_sizes(const Atom& function, const Type& found, const Type& expected) {
+Type Inference::take_any_sizes(const Atom& function, const Type& found, const Type& expected,
+                               const SourceLocation& location) {
   const Type type = unifier_.shallow(found), wanted = unifier_.shallow(expected);
   const FunctionType *f = as<FunctionType>(type), *w = as<FunctionType>(wanted);
   if (!f || !w || f->params.size() != w->params.size()) return found;
@@ -106,7 +112,7 @@ Type Inference::take_any_sizes(const Atom& function, const Type& found, const Ty
     if (as<HoleType>(param) && !is_incomplete(known)) unifier_.unify(with_sizes_of_function(known), param);
   }
   if (next_symbol_ == first_symbol) return found;
-  auto is_new = [&](const std::string& s) { return number_of({s}) >= first_symbol; };
+  auto is_new = [first_symbol](const std::string& s) { return number_of({s}) >= first_symbol; };
   for (Instance* instance : calling_)
     if (names_same(instance->name, function))
       for (const Type& param : f->params)
@@ -114,13 +120,25 @@ Type Inference::take_any_sizes(const Atom& function, const Type& found, const Ty
           if (is_new(s.name)) instance->own_sizes.insert(s.name);
         });
   retry_relations();
-  const Type result = unifier_.resolve(f->result);
-  if (is_incomplete(result) || as<FunctionType>(result)) return found;
-  if (const Var* var = std::get_if<Var>(&function))
-    for_each_symbol(result, [&](const Symbol& s) {
-      if (is_new(s.name) && symbols_.erase(s.name) > 0) result_symbols_[(*var)->id].insert(s.name);
-    });
-  return function_type(f->params, with_any_sizes(result, is_new), f->type_params);
+  auto given = [this, function, f_result = f->result, is_new] {
+    const Type result = unifier_.resolve(f_result);
+    if (is_incomplete(result) || as<FunctionType>(result)) return f_result;
+    if (const Var* var = std::get_if<Var>(&function))
+      for_each_symbol(result, [&](const Symbol& s) {
+        if (is_new(s.name) && symbols_.erase(s.name) > 0) result_symbols_[(*var)->id].insert(s.name);
+      });
+    return with_any_sizes(result, is_new);
+  };
+  if (!as<HoleType>(unifier_.shallow(f->result))) return function_type(f->params, given(), f->type_params);
+  const Type result = unifier_.fresh();  // until a relation in the body is decided
+  relate(
+      [this, given, result, f_result = f->result] {
+        const HoleType* hole = as<HoleType>(unifier_.shallow(f_result));
+        if (!hole) unifier_.unify(given(), result);
+        return hole ? hole->id : 0;
+      },
+      location, describe(function));
+  return function_type(f->params, result, f->type_params);
 }
 
 }  // namespace dlcc::relay

@@ -143,7 +143,7 @@ class Inference {
                             const SourceLocation&);
   // Where the type that a call expects of a function has "?" for sizes, gives parameters of the function that have no
   // type yet sizes of the function. The type of the function there: with "?" for what depends on them.
-  Type take_any_sizes(const Atom& function, const Type& found, const Type& expected);
+  Type take_any_sizes(const Atom& function, const Type& found, const Type& expected, const SourceLocation&);
   Type with_sizes_of_function(const Type& expected);
 
   // ---- holes and symbols (infer_relations.cpp)

@@ -17,6 +17,7 @@ TEST_CASE("an accumulator grows") {
                all);
   check_result("def @main() { " + list + "@foldr(fn (%x: " + any + ", %acc: " + any + ") { concatenate((%acc, %x)) }, full(1, shape=[1]), %l) }",
                "Tensor[(6), int32]{1, 3, 3, 3, 2, 2}");
+  check_result("def @main() { " + list + "@foldl(fn (%acc: " + any + ", %x) { concatenate((%acc, %x)) }, full(1, shape=[1]), %l) }", all);
   check_result("def @main() { " + list + "@foldl(fn (%s: (" + any + ", int32), %x: " + any + ") { (concatenate((%s.0, %x)), %s.1 + 1) }, (full(1, shape=[1]), 0), %l) }",
                "(" + all + ", 2)");
 }
@@ -56,6 +57,8 @@ TEST_CASE("functions without types take the tensors of a list as they are") {
   const std::string main = "def @main() { " + list;
   const std::string doubled = "Cons(Tensor[(4), int32]{2, 2, 2, 2}, Cons(Tensor[(6), int32]{3, 3, 3, 3, 3, 3}, Nil))";
   check_result(main + "@map(fn (%x) { concatenate((%x, %x)) }, %l) }", doubled);
+  check_result(main + "@hd(@map(fn (%x) { @map(fn (%y) { concatenate((%x, %y)) }, %l) }, %l)) }",
+               "Cons(Tensor[(4), int32]{2, 2, 2, 2}, Cons(Tensor[(5), int32]{2, 2, 3, 3, 3}, Nil))");
   check_result("def @twice(%x) { concatenate((%x, %x)) }\n" + main + "(@map(@twice, %l), @twice(full(1, shape=[1]))) }",
                "(" + doubled + ", Tensor[(2), int32]{1, 1})");
   check_result(main + "let %f = fn (%x) { let %p = argwhere(%x - 2); prefix(%x, %p.1) }; (@map(%f, %l), %f(full(7, shape=[1]))) }",
