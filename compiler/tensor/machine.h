@@ -28,6 +28,7 @@ enum class ByteProducts : uint8_t {
   dot,           // one instruction
   signed_dot,    // one instruction, whose data is signed
   scalar_pairs,  // like pairs, in general registers: one lane, two bytes or two products in each (smlad)
+  signed_pairs,  // like pairs, with signed data (smull, sadalp)
 };
 
 struct Machine {

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # A quantized network on microcontrollers with the DSP extension, and on AArch64 with dot products, gives the bits that
 # it gives on x86: convolutions of all kinds, with and without padding and zero points, products, a residual addition,
-# pooling. The products are smlad, sdot and usdot.
+# pooling. The products are smlad, sdot and usdot. An object for all CPUs of AArch64 selects its code when it runs.
 # arm_byte_products_test.sh DLCC SOURCE_FOLDER WORK_FOLDER; exit status 77 (skipped) without a cross compiler or the
 # emulator.
 set -euo pipefail
@@ -57,6 +57,16 @@ def @main(%x: Tensor[(1, 3, 12, 13), float32], %v: Tensor[(1, 36), float32]) {
   (%nine, %six, %of_six, %of_rows, %q1, %q2, %q3, %s3, %q4, %q5, %q6, %pool, %q7, %dense, %vector)
 }
 END
+# Sums of the largest products, of both signs: neighbouring bytes are -128, 127 and 255.
+cat > extremes.rly <<'END'
+def @main(%x: Tensor[(8, 64), uint8]) {
+  let %zeros = arange(0i64, 1536i64, 1i64, dtype="int64") * 0i64;
+  let %least = reshape(cast(%zeros - 128i64, dtype="int8"), newshape=[24, 64]);
+  let %largest = reshape(cast(%zeros + 127i64, dtype="int8"), newshape=[24, 64]);
+  let %data = cast(%x, dtype="int32");
+  (nn.dense(%data, cast(%least, dtype="int32")), nn.dense(%data, cast(%largest, dtype="int32")))
+}
+END
 python3 - <<'END'
 import random, struct
 random.seed(1)
@@ -64,16 +74,25 @@ with open("network.in", "wb") as file:
     for count in (3 * 12 * 13, 36):
         file.write(struct.pack("<q", count * 4))
         file.write(struct.pack(f"<{count}f", *(random.uniform(-3, 3) for _ in range(count))))
+with open("extremes.in", "wb") as file:
+    rows = [bytes(64), bytes([255] * 64), bytes([0, 255] * 32), bytes([0, 0, 255, 255] * 16), bytes([128] * 64)]
+    data = b"".join(rows + [random.randbytes(64) for _ in range(3)])
+    file.write(struct.pack("<q", len(data)) + data)
 END
 
-run() {  # TARGET COMPILER EMULATOR OPTION..: the results in network.TARGET
-  "$dlcc" network.rly -o network.o --prefix m --target "$1" "${@:4}"
-  case $1 in cortex-*) arm-linux-gnueabihf-objcopy --remove-section=.ARM.attributes network.o ;; esac
-  "$2" -std=gnu11 -static -O1 -Wl,-z,noexecstack -I"$source/runtime/include" -Wl,--defsym=model_to_run=m_model \
-    "$source/runtime/runner/run_object.c" network.o -o run
+build() {  # MODEL TARGET COMPILER OPTION..: the program run
+  "$dlcc" $1.rly -o $1.o --prefix m --target "$2" "${@:4}"
+  case $2 in cortex-*) arm-linux-gnueabihf-objcopy --remove-section=.ARM.attributes $1.o ;; esac
+  "$3" -std=gnu11 -static -O1 -Wl,-z,noexecstack -I"$source/runtime/include" -Wl,--defsym=model_to_run=m_model \
+    "$source/runtime/runner/run_object.c" $1.o -o run
+}
+run() {  # TARGET COMPILER EMULATOR OPTION..: the results of the network in network.TARGET
+  build network "$1" "$2" "${@:4}"
   $3 ./run network.in "network.$1"
 }
 run x86-64 cc "" -mcpu=x86-64-v3
+build extremes x86-64 cc -mcpu=x86-64-v3
+./run extremes.in extremes.x86-64
 for target in cortex-m4 cortex-m7 cortex-m33; do
   run $target arm-linux-gnueabihf-gcc qemu-arm
   cmp network.x86-64 network.$target
@@ -93,3 +112,65 @@ for cpu in cortex-a76:sdot neoverse-n2:usdot; do
   echo "${cpu%:*}: equal, $(grep -cP "\t${cpu#*:}\t" network.s) ${cpu#*:}"
   grep -qP "\t${cpu#*:}\t" network.s
 done
+
+# ---- several levels in one object
+
+functions_with() {  # MODEL INSTRUCTION: the names of the functions of MODEL.o that have the instruction
+  aarch64-linux-gnu-objdump -d $1.o | awk -v wanted=$2 '/^[0-9a-f]+ <.*>:$/ { name = $2 } $3 == wanted { print name }' |
+    sort -u
+}
+
+# Which of the extensions the emulated CPU says that it has.
+cat > extensions.c <<'END'
+#include <stdio.h>
+int main(void) {
+  unsigned long first, second;
+  __asm__("mrs %0, ID_AA64ISAR0_EL1" : "=r"(first));
+  __asm__("mrs %0, ID_AA64ISAR1_EL1" : "=r"(second));
+  printf("%s%s", first >> 44 & 15 ? "dotprod " : "", second >> 52 & 15 ? "i8mm" : "");
+  return 0;
+}
+END
+aarch64-linux-gnu-gcc -static extensions.c -o extensions
+[ -z "$(qemu-aarch64 -cpu cortex-a57 ./extensions)" ] || fail "this emulator's Cortex-A57 has dot products"
+[ "$(qemu-aarch64 -cpu cortex-a76 ./extensions)" = "dotprod " ] || fail "this emulator's Cortex-A76 has other extensions"
+largest=$(qemu-aarch64 -cpu max ./extensions)
+case $largest in *i8mm) ;; *) echo "i8mm is not tested: this emulator hides it from programs" ;; esac
+
+check_levels() {  # LEVELS CPU:CODE..: on each CPU, the code of the level CODE runs, or else that of the first level
+  local levels=$1 cpu code found other model
+  for model in network extremes; do
+    build $model aarch64 aarch64-linux-gnu-gcc ${levels:+-mcpu=$levels}
+    ! aarch64-linux-gnu-nm --undefined-only $model.o | grep -vE ' (memcpy|memset)$' || fail "undefined symbols of $levels"
+    for found in sdot:dotprod usdot:i8mm; do
+      ! functions_with $model ${found%:*} | grep -v "_generic_${found#*:}" || fail "$found in code for other CPUs"
+    done
+    for cpu in "${@:2}"; do
+      code=${cpu#*:} cpu=${cpu%:*}
+      qemu-aarch64 -cpu $cpu -d in_asm -D translated ./run $model.in $model.aarch64
+      cmp $model.x86-64 $model.aarch64
+      for other in dotprod i8mm; do
+        found=$(grep -c "^IN: m_k[0-9]*_generic_$other" translated || true)
+        [ $other = $code ] && [ $found = 0 ] && fail "$levels on $cpu: no code for $other ran"
+        [ $other != $code ] && [ $found != 0 ] && fail "$levels on $cpu: code for $other ran"
+      done
+    done
+    echo "${levels:-default}: $model is equal on ${*:2}"
+  done
+}
+check_levels "" cortex-a57:none cortex-a76:dotprod max:dotprod
+for found in network extremes; do
+  [ -n "$(functions_with $found sdot)" ] || fail "no dot products in the default object of $found"
+done
+check_levels generic,generic+dotprod cortex-a57:none cortex-a76:dotprod max:dotprod
+case $largest in *i8mm)
+  check_levels generic,generic+i8mm cortex-a57:none cortex-a76:none max:i8mm
+  check_levels generic+i8mm,generic+dotprod,generic cortex-a57:none cortex-a76:dotprod max:i8mm ;;
+esac
+
+# One level, and networks without products of bytes, need no registers that programs may not read.
+"$dlcc" network.rly -o network.o --prefix m --target aarch64 -mcpu=generic
+[ -z "$(functions_with network mrs)" ] || fail "an object with one level reads registers"
+"$dlcc" "$model" -o network.o --prefix m --target aarch64
+[ -z "$(functions_with network mrs)" ] || fail "a network of floats reads registers"
+! aarch64-linux-gnu-nm network.o | grep dotprod || fail "a network of floats has code for dot products"
