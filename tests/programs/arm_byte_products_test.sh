@@ -60,11 +60,8 @@ END
 # Sums of the largest products, of both signs: neighbouring bytes are -128, 127 and 255.
 cat > extremes.rly <<'END'
 def @main(%x: Tensor[(8, 64), uint8]) {
-  let %zeros = arange(0i64, 1536i64, 1i64, dtype="int64") * 0i64;
-  let %least = reshape(cast(%zeros - 128i64, dtype="int8"), newshape=[24, 64]);
-  let %largest = reshape(cast(%zeros + 127i64, dtype="int8"), newshape=[24, 64]);
   let %data = cast(%x, dtype="int32");
-  (nn.dense(%data, cast(%least, dtype="int32")), nn.dense(%data, cast(%largest, dtype="int32")))
+  (nn.dense(%data, full(-128i32, shape=[24, 64])), nn.dense(%data, full(127i32, shape=[24, 64])))
 }
 END
 python3 - <<'END'
