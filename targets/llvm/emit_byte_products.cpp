@@ -39,20 +39,24 @@ std::pair<Instruction, llvm::Intrinsic::ID> instruction_for(int64_t vector_bits,
   return {Instruction::none, llvm::Intrinsic::not_intrinsic};
 }
 
-// The sums plus the products of the lower, then of the upper two bytes of each lane, on AArch64 without dot products. A
-// product has 16 bits at most, and sums of two have 32. The vectors of a tile share the halves of the data, its rows
-// those of the weights.
+// The bytes at these indices, by one instruction. LLVM keeps it as it is; of a shuffle, it would make several.
+Value* bytes_at(llvm::IRBuilder<>& b, Value* vector, llvm::ArrayRef<uint8_t> indices) {
+  Value* table = b.CreateBitCast(vector, llvm::FixedVectorType::get(b.getInt8Ty(), 16));
+  return b.CreateIntrinsic(llvm::Intrinsic::aarch64_neon_tbl1, {table->getType()},
+                           {table, llvm::ConstantDataVector::get(b.getContext(), indices)});
+}
+
+// The sums of four lanes plus the products of the first two, then of the last two bytes of each lane, on AArch64
+// without dot products. A product has 16 bits at most, and sums of two have 32. Half a vector has the first two bytes
+// of all lanes, so that one instruction multiplies them.
 Value* add_in_pairs(llvm::IRBuilder<>& b, Value* sum, Value* data, Value* weights, bool is_signed) {
-  const unsigned lanes = llvm::cast<llvm::FixedVectorType>(sum->getType())->getNumElements();
-  auto vector = [](llvm::Type* element, unsigned count) { return llvm::FixedVectorType::get(element, count); };
-  auto* bytes = vector(b.getInt8Ty(), 2 * lanes);
-  auto* products = vector(b.getInt16Ty(), 2 * lanes);
-  auto half = [&](Value* words, uint64_t first_bit, bool extends_sign) {
-    Value* pairs = b.CreateTrunc(b.CreateLShr(words, first_bit), vector(b.getInt16Ty(), lanes));
-    return b.CreateIntCast(b.CreateBitCast(pairs, bytes), products, extends_sign);
-  };
-  for (const uint64_t first_bit : {0, 16}) {
-    Value* product = b.CreateMul(half(data, first_bit, is_signed), half(weights, first_bit, true));
+  data = bytes_at(b, data, {0, 1, 0, 1, 0, 1, 0, 1, 2, 3, 2, 3, 2, 3, 2, 3});
+  weights = bytes_at(b, weights, {0, 1, 4, 5, 8, 9, 12, 13, 2, 3, 6, 7, 10, 11, 14, 15});
+  auto* products = llvm::FixedVectorType::get(b.getInt16Ty(), 8);
+  for (const int first : {0, 8}) {
+    const int half[] = {first, first + 1, first + 2, first + 3, first + 4, first + 5, first + 6, first + 7};
+    Value* product = b.CreateMul(b.CreateIntCast(b.CreateShuffleVector(data, half), products, is_signed),
+                                 b.CreateSExt(b.CreateShuffleVector(weights, half), products));
     sum = b.CreateAdd(sum,
                       b.CreateIntrinsic(llvm::Intrinsic::aarch64_neon_saddlp, {sum->getType(), products}, {product}));
   }
