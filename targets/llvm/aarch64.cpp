@@ -20,6 +20,7 @@ const tensor::Machine machine{.vector_bytes = 16,
                               .general_registers = 32,
                               .has_fma = true,
                               .multiplies_by_lane = true,
+                              .byte_pair_registers = 7,
                               .l2_bytes = 512 << 10,
                               .machine_balance = 4};
 

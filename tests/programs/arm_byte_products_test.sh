@@ -8,55 +8,7 @@ set -euo pipefail
 source "$(dirname "$0")/begin.sh"
 skip_without arm-linux-gnueabihf-gcc qemu-arm
 
-cat > network.rly <<'END'
-def @main(%x: Tensor[(1, 3, 12, 13), float32], %v: Tensor[(1, 36), float32]) {
-  let %i0 = cast(arange(0i64, 216i64, 1i64, dtype="int64") * 37i64, dtype="int8");
-  let %w0 = qnn.dequantize(reshape(%i0, newshape=[8, 3, 3, 3]), 0.01f, cast(0, dtype="int8"));
-  let %i1 = cast(arange(0i64, 1440i64, 1i64, dtype="int64") * 41i64, dtype="int8");
-  let %w1 = qnn.dequantize(reshape(%i1, newshape=[20, 8, 3, 3]), 0.01f, cast(0, dtype="int8"));
-  let %i2 = cast(arange(0i64, 6000i64, 1i64, dtype="int64") * 71i64, dtype="int8");
-  let %w2 = qnn.dequantize(reshape(%i2, newshape=[20, 20, 5, 3]), 0.01f, cast(0, dtype="int8"));
-  let %i3 = cast(arange(0i64, 720i64, 1i64, dtype="int64") * 67i64, dtype="int8");
-  let %w3 = qnn.dequantize(reshape(%i3, newshape=[36, 20, 1, 1]), 0.01f, cast(0, dtype="int8"));
-  let %i4 = cast(arange(0i64, 324i64, 1i64, dtype="int64") * 61i64, dtype="int8");
-  let %w4 = qnn.dequantize(reshape(%i4, newshape=[36, 1, 3, 3]), 0.01f, cast(0, dtype="int8"));
-  let %i5 = cast(arange(0i64, 252i64, 1i64, dtype="int64") * 43i64, dtype="int8");
-  let %w5 = qnn.dequantize(reshape(%i5, newshape=[7, 36]), 0.01f, cast(0, dtype="int8"));
-  let %i6 = cast(arange(0i64, 243i64, 1i64, dtype="int64") * 91i64, dtype="int8");
-  let %w6 = qnn.dequantize(reshape(%i6, newshape=[9, 3, 3, 3]), 0.01f, cast(0, dtype="int8"));
-  let %q0 = qnn.quantize(%x, 0.02f, cast(120, dtype="uint8"));
-  let %d0 = qnn.dequantize(%q0, 0.02f, cast(120, dtype="uint8"));
-  let %nine = qnn.quantize(nn.conv2d(%d0, %w6, padding=[1, 1]), 0.05f, cast(128, dtype="uint8"));
-  let %i7 = cast(arange(0i64, 162i64, 1i64, dtype="int64") * 83i64, dtype="int8");
-  let %w7 = qnn.dequantize(reshape(%i7, newshape=[6, 3, 3, 3]), 0.01f, cast(0, dtype="int8"));
-  let %i8 = cast(arange(0i64, 1026i64, 1i64, dtype="int64") * 29i64, dtype="int8");
-  let %w8 = qnn.dequantize(reshape(%i8, newshape=[19, 6, 3, 3]), 0.01f, cast(0, dtype="int8"));
-  let %six = qnn.quantize(nn.relu(nn.conv2d(%d0, %w7, padding=[1, 1])), 0.05f, cast(0, dtype="uint8"));
-  let %of_six = qnn.quantize(nn.conv2d(qnn.dequantize(%six, 0.05f, cast(0, dtype="uint8")), %w8, padding=[1, 1]), 0.2f, cast(128, dtype="uint8"));
-  let %i9 = cast(arange(0i64, 180i64, 1i64, dtype="int64") * 57i64, dtype="int8");
-  let %w9 = qnn.dequantize(reshape(%i9, newshape=[5, 12, 3, 1]), 0.01f, cast(0, dtype="int8"));
-  let %q9 = qnn.quantize(reshape(%x, newshape=[1, 12, 3, 13]), 0.02f, cast(0, dtype="uint8"));
-  let %of_rows = qnn.quantize(nn.conv2d(qnn.dequantize(%q9, 0.02f, cast(0, dtype="uint8")), %w9, padding=[1, 0]), 0.2f, cast(128, dtype="uint8"));
-  let %q1 = qnn.quantize(nn.relu(nn.conv2d(%d0, %w0, padding=[1, 1])), 0.03f, cast(0, dtype="uint8"));
-  let %d1 = qnn.dequantize(%q1, 0.03f, cast(0, dtype="uint8"));
-  let %q2 = qnn.quantize(nn.conv2d(%d1, %w1, padding=[1, 1]), 0.3f, cast(131, dtype="uint8"));
-  let %d2 = qnn.dequantize(%q2, 0.3f, cast(131, dtype="uint8"));
-  let %q3 = qnn.quantize(nn.relu(nn.conv2d(%d2, %w2, padding=[2, 1]) + %d2), 0.7f, cast(-128, dtype="int8"));
-  let %d3 = qnn.dequantize(%q3, 0.7f, cast(-128, dtype="int8"));
-  let %s3 = qnn.quantize(nn.conv2d(%d3, %w3, strides=[2, 2]), 0.9f, cast(3, dtype="int8"));
-  let %q4 = qnn.quantize(nn.relu(nn.conv2d(%d3, %w3)), 0.9f, cast(0, dtype="uint8"));
-  let %d4 = qnn.dequantize(%q4, 0.9f, cast(0, dtype="uint8"));
-  let %q5 = qnn.quantize(nn.relu(nn.conv2d(%d4, %w4, groups=36, padding=[1, 1])), 1.3f, cast(0, dtype="uint8"));
-  let %q6 = qnn.quantize(nn.conv2d(%d4, %w4, groups=36, strides=[2, 2], padding=[0, 0, 1, 1]), 1.3f, cast(100, dtype="uint8"));
-  let %pool = nn.max_pool2d(%q5, pool_size=[3, 3], strides=[2, 2], padding=[1, 1]);
-  let %mean = nn.global_avg_pool2d(qnn.dequantize(%q6, 1.3f, cast(100, dtype="uint8")));
-  let %q7 = qnn.quantize(%mean, 0.1f, cast(77, dtype="uint8"));
-  let %flat = nn.batch_flatten(qnn.dequantize(%q7, 0.1f, cast(77, dtype="uint8")));
-  let %dense = qnn.quantize(nn.dense(%flat, %w5), 0.2f, cast(10, dtype="uint8"));
-  let %vector = nn.dense(qnn.dequantize(qnn.quantize(%v, 0.02f, cast(120, dtype="uint8")), 0.02f, cast(120, dtype="uint8")), %w5);
-  (%nine, %six, %of_six, %of_rows, %q1, %q2, %q3, %s3, %q4, %q5, %q6, %pool, %q7, %dense, %vector)
-}
-END
+cp "$source/tests/programs/quantized_network.rly" network.rly
 # Sums of the largest products, of both signs: neighbouring bytes are -128, 127 and 255.
 cat > extremes.rly <<'END'
 def @main(%x: Tensor[(8, 64), uint8]) {
