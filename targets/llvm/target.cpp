@@ -177,11 +177,13 @@ void sort_levels(const TargetFamily& family, std::vector<CodeLevel>& levels) {
   std::ranges::stable_sort(levels, {}, rank);
 }
 
-// Removes extension levels that are no different from the level before, after -mattr= added or removed the extension.
+// Leaves the first level only if all others are extensions that -mattr= added to it or removed: there is nothing to
+// detect.
 void remove_equal_extensions(std::vector<CodeLevel>& levels) {
-  for (size_t k = levels.size(); k-- > 1;)
-    if (levels[k].is_extension && levels[k].machine == levels[k - 1].machine)
-      levels.erase(levels.begin() + static_cast<std::ptrdiff_t>(k));
+  const auto is_equal = [&](const CodeLevel& level) {
+    return level.is_extension && level.machine == levels[0].machine;
+  };
+  if (std::all_of(levels.begin() + 1, levels.end(), is_equal)) levels.erase(levels.begin() + 1, levels.end());
 }
 
 // All levels of an object read the same stored data. So products of bytes have the data of the last level; levels
