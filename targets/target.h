@@ -22,7 +22,7 @@ struct CodeLevel {
   tensor::Machine machine;
   // Whether the level differs from the one before it only in instructions for intrinsics. An object then has code for
   // this level only for kernels that call intrinsics, and omits the level if there are none
-  // (targets/llvm/extensions.h).
+  // (targets/llvm/extensions.h). Extension levels may follow each other.
   bool is_extension = false;
   // Bits of the vectors that LLVM makes of code that is not in vectors already; 0: LLVM's choice for the CPU.
   int preferred_vector_bits = 0;
@@ -32,6 +32,9 @@ struct CodeLevel {
 enum class LevelDetection {
   none,   // not at all: an object has one level
   cpuid,  // by the CPUID and XGETBV instructions of x86
+  // By the ID registers of AArch64, for some features of a CPU only: several levels are those that the target's table
+  // names, not CPUs. An object with one level detects nothing, since not every system lets programs read the registers.
+  id_registers,
 };
 
 struct Target {

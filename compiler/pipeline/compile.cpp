@@ -144,7 +144,7 @@ std::optional<Planned> Compiler::plan(const relay::Module& module, const targets
   });
   if (!program) return std::nullopt;
   result.program = std::move(*program);
-  targets::remove_unused_extension(result.program, result.target);
+  targets::remove_unused_extensions(result.program, result.target);
   result.program.largest_object = result.target.largest_object;
   result.plan = timer_.run("plan", [&] { return lower::plan_storage(result.program); });
   std::string wrong = timer_.run("check plan", [&] { return lower::check_storage(result.program, result.plan); });

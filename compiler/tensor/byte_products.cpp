@@ -26,7 +26,10 @@ Intrinsic byte_product(int64_t lanes, DType data_type = dtype::u8) {
 
 }  // namespace
 
-DType data_of_byte_products(ByteProducts b) { return b == ByteProducts::signed_dot ? dtype::i8 : dtype::u8; }
+DType data_of_byte_products(ByteProducts b) {
+  const bool is_signed = b == ByteProducts::signed_dot || b == ByteProducts::signed_pairs;
+  return is_signed ? dtype::i8 : dtype::u8;
+}
 
 std::span<const Intrinsic* const> byte_products(ByteProducts b) {
   static const Intrinsic of_1 = byte_product(1), of_4 = byte_product(4), of_8 = byte_product(8),
@@ -40,6 +43,7 @@ std::span<const Intrinsic* const> byte_products(ByteProducts b) {
     case ByteProducts::scalar_pairs:
       return scalar;
     case ByteProducts::signed_dot:
+    case ByteProducts::signed_pairs:
       return of_signed;
     case ByteProducts::pairs:
     case ByteProducts::dot:

@@ -28,6 +28,7 @@ enum class ByteProducts : uint8_t {
   dot,           // one instruction
   signed_dot,    // one instruction, whose data is signed
   scalar_pairs,  // like pairs, in general registers: one lane, two bytes or two products in each (smlad)
+  signed_pairs,  // like pairs, with signed data (smull, sadalp)
 };
 
 struct Machine {
@@ -48,9 +49,11 @@ struct Machine {
   int accumulators_in_flight = 8;
 
   // Vector registers beside accumulators and factors. Without FMA, product_registers hold products that wait to be
-  // added, and paired_product_registers with K-interleaving, which also widens the factors. unassigned_registers are
-  // left to LLVM's register allocator. With fewer, innermost loops of the example networks spill.
-  int64_t product_registers = 3, paired_product_registers = 5, unassigned_registers = 1;
+  // added, and paired_product_registers with K-interleaving, which also widens the factors. Products of bytes in pairs
+  // need byte_pair_registers, and of unsigned bytes one more for each vector of weights, which are widened.
+  // unassigned_registers are left to LLVM's register allocator. With fewer, innermost loops of the example networks
+  // spill.
+  int64_t product_registers = 3, paired_product_registers = 5, byte_pair_registers = 2, unassigned_registers = 1;
 
   // ---- caches and memory
 

@@ -2,7 +2,8 @@
 // multiplications of 16-bit numbers, `pmaddwd`, for the even and the odd bytes of each lane. These never saturate, as
 // `pmaddubsw` would: 2 * 255 * 128 exceeds 16 bits. On ARM with the DSP extension: `smlad` for the even and the odd
 // bytes, which `uxtb16` and `sxtb16` widen; tiles share the widened bytes, as LLVM finds equal expressions. On AArch64:
-// `usdot` on CPUs with i8mm, `sdot` of signed data on those with dotprod.
+// `usdot` on CPUs with i8mm, `sdot` on those with dotprod; else products of 16 bits, `smull` or `mul`, and `sadalp`,
+// which adds neighbours to 32 bits.
 #include <llvm/IR/IntrinsicsAArch64.h>
 #include <llvm/IR/IntrinsicsARM.h>
 #include <llvm/IR/IntrinsicsX86.h>
@@ -38,6 +39,30 @@ std::pair<Instruction, llvm::Intrinsic::ID> instruction_for(int64_t vector_bits,
   return {Instruction::none, llvm::Intrinsic::not_intrinsic};
 }
 
+// The bytes at these indices, by one instruction. LLVM keeps it as it is; of a shuffle, it would make several.
+Value* bytes_at(llvm::IRBuilder<>& b, Value* vector, llvm::ArrayRef<uint8_t> indices) {
+  Value* table = b.CreateBitCast(vector, llvm::FixedVectorType::get(b.getInt8Ty(), 16));
+  return b.CreateIntrinsic(llvm::Intrinsic::aarch64_neon_tbl1, {table->getType()},
+                           {table, llvm::ConstantDataVector::get(b.getContext(), indices)});
+}
+
+// The sums of four lanes plus the products of the first two, then of the last two bytes of each lane, on AArch64
+// without dot products. A product has 16 bits at most, and sums of two have 32. Half a vector has the first two bytes
+// of all lanes, so that one instruction multiplies them.
+Value* add_in_pairs(llvm::IRBuilder<>& b, Value* sum, Value* data, Value* weights, bool is_signed) {
+  data = bytes_at(b, data, {0, 1, 0, 1, 0, 1, 0, 1, 2, 3, 2, 3, 2, 3, 2, 3});
+  weights = bytes_at(b, weights, {0, 1, 4, 5, 8, 9, 12, 13, 2, 3, 6, 7, 10, 11, 14, 15});
+  auto* products = llvm::FixedVectorType::get(b.getInt16Ty(), 8);
+  for (const int first : {0, 8}) {
+    const int half[] = {first, first + 1, first + 2, first + 3, first + 4, first + 5, first + 6, first + 7};
+    Value* product = b.CreateMul(b.CreateIntCast(b.CreateShuffleVector(data, half), products, is_signed),
+                                 b.CreateSExt(b.CreateShuffleVector(weights, half), products));
+    sum = b.CreateAdd(sum,
+                      b.CreateIntrinsic(llvm::Intrinsic::aarch64_neon_saddlp, {sum->getType(), products}, {product}));
+  }
+  return sum;
+}
+
 }  // namespace
 
 bool KernelEmitter::emit_byte_products(const IntrinsicCall& x) {
@@ -57,14 +82,26 @@ KernelEmitter::ByteProductOperands KernelEmitter::byte_product_operands(const In
 }
 
 bool KernelEmitter::emit_byte_products_aarch64(const IntrinsicCall& x) {
-  const bool is_signed = x.intrinsic->operands[0].buffer->type == dtype::i8;
   if (x.intrinsic->operands[2].buffer->shape[0] != Dim(4)) return false;
-  if (!cpu_.checkFeatures(is_signed ? "+dotprod" : "+i8mm")) return false;
+  const bool is_signed = x.intrinsic->operands[0].buffer->type == dtype::i8;
   const ByteProductOperands o = byte_product_operands(x);
   auto* bytes = llvm::FixedVectorType::get(b_.getInt8Ty(), 16);
-  Value* sum = b_.CreateIntrinsic(is_signed ? llvm::Intrinsic::aarch64_neon_sdot : llvm::Intrinsic::aarch64_neon_usdot,
-                                  {o.sum->getType(), bytes},
-                                  {o.sum, b_.CreateBitCast(o.data, bytes), b_.CreateBitCast(o.weights, bytes)});
+  auto dot = [&](llvm::Intrinsic::ID id, Value* sum, Value* data) -> Value* {
+    return b_.CreateIntrinsic(id, {sum->getType(), bytes},
+                              {sum, b_.CreateBitCast(data, bytes), b_.CreateBitCast(o.weights, bytes)});
+  };
+  Value* sum = nullptr;
+  if (!is_signed && cpu_.checkFeatures("+i8mm")) {
+    sum = dot(llvm::Intrinsic::aarch64_neon_usdot, o.sum, o.data);
+  } else if (cpu_.checkFeatures("+dotprod")) {
+    const llvm::Intrinsic::ID sdot = llvm::Intrinsic::aarch64_neon_sdot;
+    // Unsigned data is signed data plus 128. The rows of a tile share the products of the weights with -128.
+    Value* offset = b_.CreateBitCast(llvm::ConstantInt::get(bytes, 128), o.data->getType());
+    sum = dot(sdot, o.sum, is_signed ? o.data : b_.CreateXor(o.data, offset));
+    if (!is_signed) sum = b_.CreateSub(sum, dot(sdot, llvm::Constant::getNullValue(o.sum->getType()), offset));
+  } else {
+    sum = add_in_pairs(b_, o.sum, o.data, o.weights, is_signed);
+  }
   b_.CreateAlignedStore(sum, o.to, llvm::Align(4));
   return true;
 }

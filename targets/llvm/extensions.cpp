@@ -24,19 +24,20 @@ bool calls_instructions(const tensor::Kernel& kernel) {
 size_t level_of_kernel(const lower::Program& program, const Target& target, size_t kernel, size_t level) {
   const lower::KernelVariants& k = program.kernels[kernel];
   if (k.variants.size() == 1) return 0;
-  const bool extends = level > 0 && target.levels[level].is_extension;
-  return extends && !calls_instructions(k.variants[level]) ? level - 1 : level;
+  while (level > 0 && target.levels[level].is_extension && !calls_instructions(k.variants[level])) --level;
+  return level;
 }
 
-void remove_unused_extension(lower::Program& program, Target& target) {
-  if (target.levels.size() < 2 || !target.levels.back().is_extension) return;
+void remove_unused_extensions(lower::Program& program, Target& target) {
   const auto is_used = [&](const lower::KernelVariants& k) {
     return k.variants.size() == target.levels.size() && calls_instructions(k.variants.back());
   };
-  if (std::ranges::any_of(program.kernels, is_used)) return;
-  for (auto& kernel : program.kernels)
-    if (kernel.variants.size() == target.levels.size()) kernel.variants.pop_back();
-  target.levels.pop_back();
+  while (target.levels.size() > 1 && target.levels.back().is_extension &&
+         std::ranges::none_of(program.kernels, is_used)) {
+    for (auto& kernel : program.kernels)
+      if (kernel.variants.size() == target.levels.size()) kernel.variants.pop_back();
+    target.levels.pop_back();
+  }
 }
 
 }  // namespace dlcc::targets

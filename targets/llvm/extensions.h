@@ -7,10 +7,10 @@
 namespace dlcc::targets {
 
 // The level whose code kernel `kernel` runs on CPUs of level `level`: the first one, if the kernel has one variant for
-// all; the level before it, if it is an extension without effect on the kernel; else the same level.
+// all; the nearest level before it, if it is an extension without effect on the kernel; else the same level.
 size_t level_of_kernel(const lower::Program&, const Target&, size_t kernel, size_t level);
 
-// Removes the last level, with the kernels' variants for it, if it is an extension that no kernel uses.
-void remove_unused_extension(lower::Program&, Target&);
+// Removes the last levels, with the kernels' variants for them, that are extensions which no kernel uses.
+void remove_unused_extensions(lower::Program&, Target&);
 
 }  // namespace dlcc::targets

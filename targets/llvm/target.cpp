@@ -11,6 +11,7 @@
 
 #include "support/similar_names.h"
 #include "targets/llvm/cpu_model.h"
+#include "tensor/byte_products.h"
 
 namespace dlcc::targets {
 
@@ -141,6 +142,64 @@ bool change_features(const TargetFamily& family, const std::string& mattr, CodeL
   return true;
 }
 
+// The position of a level in the family's table of named levels; its length for other CPUs.
+size_t table_position(const TargetFamily& family, const CodeLevel& level) {
+  const auto same = [&](const CodeLevel& other) { return other.name == level.name; };
+  return static_cast<size_t>(std::ranges::find_if(family.named_levels, same) - family.named_levels.begin());
+}
+
+// Whether an object with several levels can detect this one.
+bool is_detectable(const TargetFamily& family, const CodeLevel& level) {
+  const bool is_named = table_position(family, level) < family.named_levels.size();
+  return family.base.level_detection == LevelDetection::cpuid ||
+         (family.base.level_detection == LevelDetection::id_registers && is_named);
+}
+
+// Checks that the object can detect its levels. False, with a diagnostic, if it cannot.
+bool check_detection(const TargetFamily& family, const std::string& mcpu, const std::vector<CodeLevel>& levels,
+                     Diagnostics& diagnostics) {
+  if (levels.size() == 1) return true;
+  if (std::ranges::all_of(levels, [&](const CodeLevel& level) { return is_detectable(family, level); })) return true;
+  std::vector<std::string> names;
+  for (const CodeLevel& level : family.named_levels)
+    if (is_detectable(family, level)) names.push_back(level.name);
+  diagnostics.error(DiagnosticId::unknown_target, {},
+                    fmt::format("-mcpu={}: an object for target {} has code for one CPU", mcpu, family.base.name), {},
+                    names.empty() ? "" : fmt::format("or for several of the levels {}", fmt::join(names, ", ")));
+  return false;
+}
+
+// Sorts levels in ascending order: by their vectors, then in the order of the family's table.
+void sort_levels(const TargetFamily& family, std::vector<CodeLevel>& levels) {
+  auto rank = [&](const CodeLevel& level) {
+    return std::tuple(level.machine.vector_bytes, level.machine.has_fma, table_position(family, level));
+  };
+  std::ranges::stable_sort(levels, {}, rank);
+}
+
+// Leaves the first level only if all others are extensions that -mattr= added to it or removed: there is nothing to
+// detect.
+void remove_equal_extensions(std::vector<CodeLevel>& levels) {
+  const auto is_equal = [&](const CodeLevel& level) {
+    return level.is_extension && level.machine == levels[0].machine;
+  };
+  if (std::all_of(levels.begin() + 1, levels.end(), is_equal)) levels.erase(levels.begin() + 1, levels.end());
+}
+
+// All levels of an object read the same stored data. So products of bytes have the data of the last level; levels
+// without an instruction for it add products in pairs.
+void share_data_of_byte_products(std::vector<CodeLevel>& levels) {
+  using tensor::ByteProducts;
+  const ByteProducts last = levels.back().machine.byte_products;
+  if (last == ByteProducts::none) return;
+  const DType data = tensor::data_of_byte_products(last);
+  for (CodeLevel& level : levels) {
+    ByteProducts& own = level.machine.byte_products;
+    if (own == ByteProducts::none || tensor::data_of_byte_products(own) != data)
+      own = data == dtype::i8 ? ByteProducts::signed_pairs : ByteProducts::pairs;
+  }
+}
+
 }  // namespace
 
 // The help for a target that does not exist: the target of which it is another name, as in a target triple, or the
@@ -169,16 +228,13 @@ std::optional<Target> find_target(const std::string& name, const std::string& mc
     Target target = family.base;
     target.levels = select_levels(family, mcpu, diagnostics);
     if (target.levels.empty()) return std::nullopt;
-    if (target.levels.size() > 1 && target.level_detection == LevelDetection::none) {
-      diagnostics.error(DiagnosticId::unknown_target, {},
-                        fmt::format("-mcpu={}: an object for target {} has code for one CPU", mcpu, target.name));
-      return std::nullopt;
-    }
+    if (!check_detection(family, mcpu, target.levels, diagnostics)) return std::nullopt;
     if (!mattr.empty())
       for (CodeLevel& level : target.levels)
         if (!change_features(family, mattr, level, diagnostics)) return std::nullopt;
-    auto rank = [](const CodeLevel& level) { return std::pair(level.machine.vector_bytes, level.machine.has_fma); };
-    std::stable_sort(target.levels.begin(), target.levels.end(), [&](auto& a, auto& b) { return rank(a) < rank(b); });
+    sort_levels(family, target.levels);
+    remove_equal_extensions(target.levels);
+    share_data_of_byte_products(target.levels);
     return target;
   }
   diagnostics.error(DiagnosticId::unknown_target, {}, fmt::format("there is no target '{}'", name), {},

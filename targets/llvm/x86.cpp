@@ -1,8 +1,8 @@
 // The table of x86-64: the psABI's levels v2, v3 and v4, and every CPU that LLVM knows.
 #include <llvm/MC/MCSubtargetInfo.h>
 
-#include "targets/llvm/cpu_check.h"
 #include "targets/llvm/cpu_model.h"
+#include "targets/llvm/level_test.h"
 
 namespace dlcc::targets {
 
@@ -101,7 +101,7 @@ TargetFamily x86_family() {
 #ifdef __x86_64__
   base.is_host_architecture = true;
 #endif
-  return {base,     {v3(), v4(), v4_vnni()}, {v2(), v3(), v4(), v4_vnni()}, features_with_check(), x86_level, is_64_bit,
+  return {base,     {v3(), v4(), v4_vnni()}, {v2(), v3(), v4(), v4_vnni()}, cpuid_features(), x86_level, is_64_bit,
           completed};
 }
 

@@ -1,60 +1,19 @@
 #!/usr/bin/env bash
 # A quantized network on microcontrollers with the DSP extension, and on AArch64 with dot products, gives the bits that
 # it gives on x86: convolutions of all kinds, with and without padding and zero points, products, a residual addition,
-# pooling. The products are smlad, sdot and usdot.
+# pooling. The products are smlad, sdot and usdot. An object for all CPUs of AArch64 selects its code when it runs.
 # arm_byte_products_test.sh DLCC SOURCE_FOLDER WORK_FOLDER; exit status 77 (skipped) without a cross compiler or the
 # emulator.
 set -euo pipefail
 source "$(dirname "$0")/begin.sh"
 skip_without arm-linux-gnueabihf-gcc qemu-arm
 
-cat > network.rly <<'END'
-def @main(%x: Tensor[(1, 3, 12, 13), float32], %v: Tensor[(1, 36), float32]) {
-  let %i0 = cast(arange(0i64, 216i64, 1i64, dtype="int64") * 37i64, dtype="int8");
-  let %w0 = qnn.dequantize(reshape(%i0, newshape=[8, 3, 3, 3]), 0.01f, cast(0, dtype="int8"));
-  let %i1 = cast(arange(0i64, 1440i64, 1i64, dtype="int64") * 41i64, dtype="int8");
-  let %w1 = qnn.dequantize(reshape(%i1, newshape=[20, 8, 3, 3]), 0.01f, cast(0, dtype="int8"));
-  let %i2 = cast(arange(0i64, 6000i64, 1i64, dtype="int64") * 71i64, dtype="int8");
-  let %w2 = qnn.dequantize(reshape(%i2, newshape=[20, 20, 5, 3]), 0.01f, cast(0, dtype="int8"));
-  let %i3 = cast(arange(0i64, 720i64, 1i64, dtype="int64") * 67i64, dtype="int8");
-  let %w3 = qnn.dequantize(reshape(%i3, newshape=[36, 20, 1, 1]), 0.01f, cast(0, dtype="int8"));
-  let %i4 = cast(arange(0i64, 324i64, 1i64, dtype="int64") * 61i64, dtype="int8");
-  let %w4 = qnn.dequantize(reshape(%i4, newshape=[36, 1, 3, 3]), 0.01f, cast(0, dtype="int8"));
-  let %i5 = cast(arange(0i64, 252i64, 1i64, dtype="int64") * 43i64, dtype="int8");
-  let %w5 = qnn.dequantize(reshape(%i5, newshape=[7, 36]), 0.01f, cast(0, dtype="int8"));
-  let %i6 = cast(arange(0i64, 243i64, 1i64, dtype="int64") * 91i64, dtype="int8");
-  let %w6 = qnn.dequantize(reshape(%i6, newshape=[9, 3, 3, 3]), 0.01f, cast(0, dtype="int8"));
-  let %q0 = qnn.quantize(%x, 0.02f, cast(120, dtype="uint8"));
-  let %d0 = qnn.dequantize(%q0, 0.02f, cast(120, dtype="uint8"));
-  let %nine = qnn.quantize(nn.conv2d(%d0, %w6, padding=[1, 1]), 0.05f, cast(128, dtype="uint8"));
-  let %i7 = cast(arange(0i64, 162i64, 1i64, dtype="int64") * 83i64, dtype="int8");
-  let %w7 = qnn.dequantize(reshape(%i7, newshape=[6, 3, 3, 3]), 0.01f, cast(0, dtype="int8"));
-  let %i8 = cast(arange(0i64, 1026i64, 1i64, dtype="int64") * 29i64, dtype="int8");
-  let %w8 = qnn.dequantize(reshape(%i8, newshape=[19, 6, 3, 3]), 0.01f, cast(0, dtype="int8"));
-  let %six = qnn.quantize(nn.relu(nn.conv2d(%d0, %w7, padding=[1, 1])), 0.05f, cast(0, dtype="uint8"));
-  let %of_six = qnn.quantize(nn.conv2d(qnn.dequantize(%six, 0.05f, cast(0, dtype="uint8")), %w8, padding=[1, 1]), 0.2f, cast(128, dtype="uint8"));
-  let %i9 = cast(arange(0i64, 180i64, 1i64, dtype="int64") * 57i64, dtype="int8");
-  let %w9 = qnn.dequantize(reshape(%i9, newshape=[5, 12, 3, 1]), 0.01f, cast(0, dtype="int8"));
-  let %q9 = qnn.quantize(reshape(%x, newshape=[1, 12, 3, 13]), 0.02f, cast(0, dtype="uint8"));
-  let %of_rows = qnn.quantize(nn.conv2d(qnn.dequantize(%q9, 0.02f, cast(0, dtype="uint8")), %w9, padding=[1, 0]), 0.2f, cast(128, dtype="uint8"));
-  let %q1 = qnn.quantize(nn.relu(nn.conv2d(%d0, %w0, padding=[1, 1])), 0.03f, cast(0, dtype="uint8"));
-  let %d1 = qnn.dequantize(%q1, 0.03f, cast(0, dtype="uint8"));
-  let %q2 = qnn.quantize(nn.conv2d(%d1, %w1, padding=[1, 1]), 0.3f, cast(131, dtype="uint8"));
-  let %d2 = qnn.dequantize(%q2, 0.3f, cast(131, dtype="uint8"));
-  let %q3 = qnn.quantize(nn.relu(nn.conv2d(%d2, %w2, padding=[2, 1]) + %d2), 0.7f, cast(-128, dtype="int8"));
-  let %d3 = qnn.dequantize(%q3, 0.7f, cast(-128, dtype="int8"));
-  let %s3 = qnn.quantize(nn.conv2d(%d3, %w3, strides=[2, 2]), 0.9f, cast(3, dtype="int8"));
-  let %q4 = qnn.quantize(nn.relu(nn.conv2d(%d3, %w3)), 0.9f, cast(0, dtype="uint8"));
-  let %d4 = qnn.dequantize(%q4, 0.9f, cast(0, dtype="uint8"));
-  let %q5 = qnn.quantize(nn.relu(nn.conv2d(%d4, %w4, groups=36, padding=[1, 1])), 1.3f, cast(0, dtype="uint8"));
-  let %q6 = qnn.quantize(nn.conv2d(%d4, %w4, groups=36, strides=[2, 2], padding=[0, 0, 1, 1]), 1.3f, cast(100, dtype="uint8"));
-  let %pool = nn.max_pool2d(%q5, pool_size=[3, 3], strides=[2, 2], padding=[1, 1]);
-  let %mean = nn.global_avg_pool2d(qnn.dequantize(%q6, 1.3f, cast(100, dtype="uint8")));
-  let %q7 = qnn.quantize(%mean, 0.1f, cast(77, dtype="uint8"));
-  let %flat = nn.batch_flatten(qnn.dequantize(%q7, 0.1f, cast(77, dtype="uint8")));
-  let %dense = qnn.quantize(nn.dense(%flat, %w5), 0.2f, cast(10, dtype="uint8"));
-  let %vector = nn.dense(qnn.dequantize(qnn.quantize(%v, 0.02f, cast(120, dtype="uint8")), 0.02f, cast(120, dtype="uint8")), %w5);
-  (%nine, %six, %of_six, %of_rows, %q1, %q2, %q3, %s3, %q4, %q5, %q6, %pool, %q7, %dense, %vector)
+cp "$source/tests/programs/quantized_network.rly" network.rly
+# Sums of the largest products, of both signs: neighbouring bytes are -128, 127 and 255.
+cat > extremes.rly <<'END'
+def @main(%x: Tensor[(8, 64), uint8]) {
+  let %data = cast(%x, dtype="int32");
+  (nn.dense(%data, full(-128i32, shape=[24, 64])), nn.dense(%data, full(127i32, shape=[24, 64])))
 }
 END
 python3 - <<'END'
@@ -64,16 +23,25 @@ with open("network.in", "wb") as file:
     for count in (3 * 12 * 13, 36):
         file.write(struct.pack("<q", count * 4))
         file.write(struct.pack(f"<{count}f", *(random.uniform(-3, 3) for _ in range(count))))
+with open("extremes.in", "wb") as file:
+    rows = [bytes(64), bytes([255] * 64), bytes([0, 255] * 32), bytes([0, 0, 255, 255] * 16), bytes([128] * 64)]
+    data = b"".join(rows + [random.randbytes(64) for _ in range(3)])
+    file.write(struct.pack("<q", len(data)) + data)
 END
 
-run() {  # TARGET COMPILER EMULATOR OPTION..: the results in network.TARGET
-  "$dlcc" network.rly -o network.o --prefix m --target "$1" "${@:4}"
-  case $1 in cortex-*) arm-linux-gnueabihf-objcopy --remove-section=.ARM.attributes network.o ;; esac
-  "$2" -std=gnu11 -static -O1 -Wl,-z,noexecstack -I"$source/runtime/include" -Wl,--defsym=model_to_run=m_model \
-    "$source"/runtime/runner/{run_object,linux}.c network.o -o run
+build() {  # MODEL TARGET COMPILER OPTION..: the program run
+  "$dlcc" $1.rly -o $1.o --prefix m --target "$2" "${@:4}"
+  case $2 in cortex-*) arm-linux-gnueabihf-objcopy --remove-section=.ARM.attributes $1.o ;; esac
+  "$3" -std=gnu11 -static -O1 -Wl,-z,noexecstack -I"$source/runtime/include" -Wl,--defsym=model_to_run=m_model \
+    "$source"/runtime/runner/{run_object,linux}.c $1.o -o run
+}
+run() {  # TARGET COMPILER EMULATOR OPTION..: the results of the network in network.TARGET
+  build network "$1" "$2" "${@:4}"
   $3 ./run network.in "network.$1"
 }
 run x86-64 cc "" -mcpu=x86-64-v3
+build extremes x86-64 cc -mcpu=x86-64-v3
+./run extremes.in extremes.x86-64
 for target in cortex-m4 cortex-m7 cortex-m33; do
   run $target arm-linux-gnueabihf-gcc qemu-arm
   cmp network.x86-64 network.$target
@@ -93,3 +61,67 @@ for cpu in cortex-a76:sdot neoverse-n2:usdot; do
   echo "${cpu%:*}: equal, $(grep -cP "\t${cpu#*:}\t" network.s) ${cpu#*:}"
   grep -qP "\t${cpu#*:}\t" network.s
 done
+
+# ---- several levels in one object
+
+functions_with() {  # MODEL INSTRUCTION: the names of the functions of MODEL.o that have the instruction
+  aarch64-linux-gnu-objdump -d $1.o | awk -v wanted=$2 '/^[0-9a-f]+ <.*>:$/ { name = $2 } $3 == wanted { print name }' |
+    sort -u
+}
+
+# Which of the extensions the emulated CPU says that it has.
+cat > extensions.c <<'END'
+#include <stdio.h>
+int main(void) {
+  unsigned long first, second;
+  __asm__("mrs %0, ID_AA64ISAR0_EL1" : "=r"(first));
+  __asm__("mrs %0, ID_AA64ISAR1_EL1" : "=r"(second));
+  printf("%s%s", first >> 44 & 15 ? "dotprod " : "", second >> 52 & 15 ? "i8mm" : "");
+  return 0;
+}
+END
+aarch64-linux-gnu-gcc -static extensions.c -o extensions
+[ -z "$(qemu-aarch64 -cpu cortex-a57 ./extensions)" ] || fail "this emulator's Cortex-A57 has dot products"
+[ "$(qemu-aarch64 -cpu cortex-a76 ./extensions)" = "dotprod " ] || fail "this emulator's Cortex-A76 has other extensions"
+largest=$(qemu-aarch64 -cpu max ./extensions)
+case $largest in *i8mm) ;; *) echo "i8mm is not tested: this emulator hides it from programs" ;; esac
+
+check_levels() {  # LEVELS CPU:CODE..: on each CPU, the code of the level CODE runs, or else that of the first level
+  local levels=$1 cpu code found other model
+  for model in network extremes; do
+    build $model aarch64 aarch64-linux-gnu-gcc ${levels:+-mcpu=$levels}
+    ! aarch64-linux-gnu-nm --undefined-only $model.o | grep -vE ' (memcpy|memset)$' || fail "undefined symbols of $levels"
+    for found in sdot:dotprod usdot:i8mm; do
+      ! functions_with $model ${found%:*} | grep -v "_generic_${found#*:}" || fail "$found in code for other CPUs"
+    done
+    for cpu in "${@:2}"; do
+      code=${cpu#*:} cpu=${cpu%:*}
+      qemu-aarch64 -cpu $cpu -d in_asm -D translated ./run $model.in $model.aarch64
+      cmp $model.x86-64 $model.aarch64
+      for other in dotprod i8mm; do
+        found=$(grep -c "^IN: m_k[0-9]*_generic_$other" translated || true)
+        [ $other = $code ] && [ $found = 0 ] && fail "$levels on $cpu: no code for $other ran"
+        [ $other != $code ] && [ $found != 0 ] && fail "$levels on $cpu: code for $other ran"
+      done
+    done
+    echo "${levels:-default}: $model is equal on ${*:2}"
+  done
+}
+check_levels "" cortex-a57:none cortex-a76:dotprod max:dotprod
+for found in network extremes; do
+  [ -n "$(functions_with $found sdot)" ] || fail "no dot products in the default object of $found"
+done
+check_levels generic,generic+dotprod cortex-a57:none cortex-a76:dotprod max:dotprod
+case $largest in *i8mm)
+  check_levels generic,generic+i8mm cortex-a57:none cortex-a76:none max:i8mm
+  check_levels generic+i8mm,generic+dotprod,generic cortex-a57:none cortex-a76:dotprod max:i8mm ;;
+esac
+
+# One level, and networks without products of bytes, need no registers that programs may not read.
+for cpu in generic generic+dotprod cortex-a76; do
+  "$dlcc" network.rly -o network.o --prefix m --target aarch64 -mcpu=$cpu
+  [ -z "$(functions_with network mrs)" ] || fail "an object with one level reads registers: $cpu"
+done
+"$dlcc" "$model" -o network.o --prefix m --target aarch64
+[ -z "$(functions_with network mrs)" ] || fail "a network of floats reads registers"
+! aarch64-linux-gnu-nm network.o | grep dotprod || fail "a network of floats has code for dot products"

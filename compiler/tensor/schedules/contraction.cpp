@@ -241,9 +241,11 @@ bool fits_registers(const Machine& m, const RegisterTile& tile, int64_t accumula
                     bool byte_products) {
   if (byte_products && m.byte_products == ByteProducts::scalar_pairs)
     return fits_general_registers(m, tile, accumulators_of_element);
-  const bool in_pairs = byte_products && m.byte_products == ByteProducts::pairs;
   const int64_t of_floats = m.has_fma ? 0 : k_interleave > 1 ? m.paired_product_registers : m.product_registers;
-  const int64_t product = in_pairs ? tile.vectors + 2 : byte_products ? 0 : of_floats;
+  const int64_t of_bytes = m.byte_products == ByteProducts::pairs          ? tile.vectors + m.byte_pair_registers
+                           : m.byte_products == ByteProducts::signed_pairs ? m.byte_pair_registers
+                                                                           : 0;
+  const int64_t product = byte_products ? of_bytes : of_floats;
   const int64_t data = m.multiplies_by_lane && !byte_products ? tile.rows : 1;
   return tile.rows * tile.vectors * accumulators_of_element + tile.vectors + data + product + m.unassigned_registers <=
          m.vector_registers;

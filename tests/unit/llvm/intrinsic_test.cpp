@@ -250,7 +250,14 @@ TEST_CASE("a level for dot products of bytes has no code of its own for transpos
   })");
   CHECK(targets::level_of_kernel(transposition, target, 0, 2) == 1);
   CHECK(targets::level_of_kernel(transposition, target, 0, 1) == 1);
-  targets::remove_unused_extension(transposition, target);
+  targets::remove_unused_extensions(transposition, target);
   CHECK(target.levels.size() == 2);
   CHECK(transposition.kernels[0].variants.size() == 2);
+  // Extensions of one level, which follow each other.
+  targets::Target arm = target_named("aarch64", "generic,generic+dotprod,generic+i8mm");
+  transposition.kernels[0].variants.push_back(transposition.kernels[0].variants[0]);
+  CHECK(targets::level_of_kernel(transposition, arm, 0, 2) == 0);
+  targets::remove_unused_extensions(transposition, arm);
+  CHECK(arm.levels.size() == 1);
+  CHECK(transposition.kernels[0].variants.size() == 1);
 }

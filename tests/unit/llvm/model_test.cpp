@@ -314,6 +314,37 @@ TEST_CASE("targets and CPUs are found by name") {
   CHECK(diagnostics.error_count() == 3);
 }
 
+TEST_CASE("the levels of AArch64 extend the generic one by dot products of bytes") {
+  auto found = [](const char* mcpu, const char* mattr = "") {
+    Diagnostics diagnostics;
+    auto target = targets::find_target("aarch64", mcpu, mattr, diagnostics);
+    std::string names;
+    if (target)
+      for (const targets::CodeLevel& level : target->levels) names += level.name + " ";
+    return names + diagnostics.str();
+  };
+  CHECK(found("") == "generic generic+dotprod ");
+  CHECK(found("generic") == "generic ");
+  CHECK(found("generic+i8mm,generic") == "generic generic+i8mm ");
+  CHECK(found("generic+i8mm,generic,generic+dotprod") == "generic generic+dotprod generic+i8mm ");
+  CHECK(found("", "+lse") == "generic generic+dotprod ");
+  for (const char* mattr : {"+dotprod", "-dotprod", "+i8mm"}) CHECK_MESSAGE(found("", mattr) == "generic ", mattr);
+  CHECK(found("generic,cortex-a76") ==
+        "dlcc: error[unknown-target]: -mcpu=generic,cortex-a76: an object for target aarch64 has code for one CPU\n"
+        "    help: or for several of the levels generic, generic+dotprod, generic+i8mm\n");
+  // All levels of an object multiply bytes of one type.
+  using enum ByteProducts;
+  auto products = [](const char* mcpu) {
+    std::vector<ByteProducts> list;
+    for (const targets::CodeLevel& level : target_named("aarch64", mcpu).levels)
+      list.push_back(level.machine.byte_products);
+    return list;
+  };
+  CHECK(products("") == std::vector{signed_pairs, signed_dot});
+  CHECK(products("generic") == std::vector{none});
+  CHECK(products("generic,generic+dotprod,generic+i8mm") == std::vector{pairs, pairs, dot});
+}
+
 TEST_CASE("misspelled targets, CPUs and features have suggestions") {
   auto error = [](const char* target, const char* mcpu, const char* mattr) {
     Diagnostics diagnostics;
