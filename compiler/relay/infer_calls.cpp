@@ -316,8 +316,9 @@ Type Inference::call_function(const Type& callee, Call& call, Callee kind, const
   const auto defined = local ? result_symbols_.find((*local)->id) : result_symbols_.end();
   const bool defines_sizes = defined != result_symbols_.end();
   if (defines_sizes) result = with_any_sizes_in_data(result, defined->second);
+  const bool is_repeated = defines_sizes && shared_.contains((*local)->id);
   auto existential = [&](const std::string& s) {
-    return s == "?" || (defines_sizes && defined->second.contains(s)) ||
+    return s == "?" || (is_repeated && defined->second.contains(s)) ||
            (!sizes.contains(s) && !value_symbols_.contains(s) &&
             (is_of_callee(s) || (is_instance && !symbols_.contains(s))));
   };

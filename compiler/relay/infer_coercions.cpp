@@ -134,7 +134,10 @@ void Inference::expand(Atom& atom, const FunctionType& type, const SourceLocatio
   function.type_params = type.type_params;
   function.result_type = type.result;
   Call call{atom, {}, {}};
-  for (const Type& param : type.params) call.args.emplace_back(function.params.emplace_back(module_.fresh("x", param)));
+  for (const Type& param : type.params) {
+    const Type known = unifier_.resolve(param);
+    call.args.emplace_back(function.params.emplace_back(module_.fresh("x", known ? known : param)));
+  }
   const Var result = module_.fresh("");
   function.body = {{{result, std::move(call), location}}, result};
   atom = bind("", MakeFunction{std::move(function)}, location);

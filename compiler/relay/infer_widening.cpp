@@ -106,6 +106,8 @@ Type Inference::take_any_sizes(const Atom& function, const Type& found, const Ty
   const Type type = unifier_.shallow(found), wanted = unifier_.shallow(expected);
   const FunctionType *f = as<FunctionType>(type), *w = as<FunctionType>(wanted);
   if (!f || !w || f->params.size() != w->params.size()) return found;
+  for (size_t k = 0; k < f->params.size(); ++k)  // a parameter of unknown type may be one with the result
+    if (is_incomplete(unifier_.resolve(f->params[k])) && is_incomplete(unifier_.resolve(w->params[k]))) return found;
   const int first_symbol = next_symbol_;
   for (size_t k = 0; k < f->params.size(); ++k) {
     const Type param = unifier_.shallow(f->params[k]), known = unifier_.resolve(w->params[k]);
@@ -132,12 +134,13 @@ Type Inference::take_any_sizes(const Atom& function, const Type& found, const Ty
   if (!as<HoleType>(unifier_.shallow(f->result))) return function_type(f->params, given(), f->type_params);
   const Type result = unifier_.fresh();  // until a relation in the body is decided
   relate(
-      [this, given, result, f_result = f->result] {
+      [this, given, result, f_result = f->result, location, name = describe(function)] {
         const HoleType* hole = as<HoleType>(unifier_.shallow(f_result));
-        if (!hole) unifier_.unify(given(), result);
+        if (!hole && !unifier_.unify(given(), result))
+          mismatch(location, fmt::format("the result of {}", name), result, given());
         return hole ? hole->id : 0;
       },
-      location, describe(function));
+      location, "the function that is passed");
   return function_type(f->params, result, f->type_params);
 }
 

@@ -6,6 +6,36 @@
 
 namespace dlcc::relay {
 
+// The first type with "?" for the sizes of tensors that are unknown given those of the second one, a type of the same
+// parts.
+static Type with_unknown_sizes(const Type& type, const Type& other,
+                               const std::function<bool(const Dim&, const Dim&)>& is_unknown) {
+  auto all = [&](const std::vector<Type>& types, const std::vector<Type>& others) {
+    std::vector<Type> result;
+    for (size_t k = 0; k < std::min(types.size(), others.size()); ++k)
+      result.push_back(with_unknown_sizes(types[k], others[k], is_unknown));
+    return result;
+  };
+  const TupleType *fields = as<TupleType>(type), *other_fields = as<TupleType>(other);
+  if (fields && other_fields) return tuple_type(all(fields->fields, other_fields->fields));
+  const DataType *data = as<DataType>(type), *other_data = as<DataType>(other);
+  if (data && other_data) return data_type(data->name, all(data->args, other_data->args));
+  const TensorType *tensor = as<TensorType>(type), *other_tensor = as<TensorType>(other);
+  if (!tensor || !other_tensor || tensor->shape.size() != other_tensor->shape.size()) return type;
+  Shape shape = tensor->shape;
+  for (size_t k = 0; k < shape.size(); ++k)
+    if (is_unknown(shape[k], other_tensor->shape[k])) shape[k] = unknown_dim();
+  return with_shape(*tensor, std::move(shape));
+}
+
+static Type with_common_sizes(const Type& type, const Type& other) {
+  return with_unknown_sizes(type, other, [](const Dim& d, const Dim& other_size) { return d != other_size; });
+}
+
+static Type with_unknown_sizes_of(const Type& type, const Type& other) {
+  return with_unknown_sizes(type, other, [](const Dim&, const Dim& size) { return size == unknown_dim(); });
+}
+
 // Whether the type names one of the variables.
 static bool names_any(const Type& type, const std::vector<TypeVariable>& variables) {
   return any_leaf(type, [&](const Type& leaf) {
@@ -61,12 +91,20 @@ static void find_in_argument(const Module& module, const Type& param, const Atom
 
 TypeArguments type_arguments_at_call(const Module& module, const FunctionType& callee, const std::vector<Atom>& args,
                                      const Type& result) {
-  TypeArguments arguments, of_functions;
-  auto of_part = [&](const Type& part) -> TypeArguments& { return as<FunctionType>(part) ? of_functions : arguments; };
-  find_type_arguments(callee.result, result, of_part(callee.result));
+  TypeArguments arguments;
+  std::vector<std::pair<int, Type>> of_functions;
+  auto add = [&](const Type& part, const std::function<void(TypeArguments&)>& find) {
+    if (!as<FunctionType>(part)) return find(arguments);
+    TypeArguments found;
+    find(found);
+    of_functions.insert(of_functions.end(), found.begin(), found.end());
+  };
+  add(callee.result, [&](TypeArguments& found) { find_type_arguments(callee.result, result, found); });
   for (size_t k = 0; k < args.size(); ++k)
-    find_in_argument(module, callee.params[k], args[k], of_part(callee.params[k]));
-  arguments.merge(of_functions);
+    add(callee.params[k], [&](TypeArguments& found) { find_in_argument(module, callee.params[k], args[k], found); });
+  for (const auto& [variable, type] : of_functions)
+    if (const auto [known, is_new] = arguments.emplace(variable, type); !is_new)
+      known->second = with_unknown_sizes_of(known->second, type);
   return arguments;
 }
 
@@ -163,25 +201,6 @@ Type substitute(const Type& type, const std::map<std::string, Dim>& sizes) {
     for (Dim& d : shape) d = d.substitute(sizes);
     return with_shape(*t, std::move(shape));
   });
-}
-
-Type with_common_sizes(const Type& type, const Type& other) {
-  auto all = [](const std::vector<Type>& types, const std::vector<Type>& others) {
-    std::vector<Type> common;
-    for (size_t k = 0; k < std::min(types.size(), others.size()); ++k)
-      common.push_back(with_common_sizes(types[k], others[k]));
-    return common;
-  };
-  const TupleType *fields = as<TupleType>(type), *other_fields = as<TupleType>(other);
-  if (fields && other_fields) return tuple_type(all(fields->fields, other_fields->fields));
-  const DataType *data = as<DataType>(type), *other_data = as<DataType>(other);
-  if (data && other_data) return data_type(data->name, all(data->args, other_data->args));
-  const TensorType *tensor = as<TensorType>(type), *other_tensor = as<TensorType>(other);
-  if (!tensor || !other_tensor || tensor->shape.size() != other_tensor->shape.size()) return type;
-  Shape shape = tensor->shape;
-  for (size_t k = 0; k < shape.size(); ++k)
-    if (shape[k] != other_tensor->shape[k]) shape[k] = unknown_dim();
-  return with_shape(*tensor, std::move(shape));
 }
 
 Type with_any_sizes(const Type& type, const std::function<bool(const std::string&)>& is_any) {

@@ -19,7 +19,7 @@ using TypeArguments = std::map<int, Type>;  // by the id of the type variable
 void find_type_arguments(const Type& generic, const Type& type, TypeArguments& arguments);
 
 // The types that the variables of a generic callee stand for at a call. Those that nothing tells are missing. Functions
-// tell only what the other arguments and the result do not.
+// tell only what the other arguments and the result do not, and which sizes are other ones at each call.
 TypeArguments type_arguments_at_call(const Module&, const FunctionType& callee, const std::vector<Atom>& args,
                                      const Type& result);
 
@@ -46,9 +46,6 @@ std::vector<Dim> distances_from_lower_bounds(const Function& callee, const std::
 
 // The type with the given sizes in place of symbols.
 Type substitute(const Type&, const std::map<std::string, Dim>& sizes);
-
-// The first type with "?" for sizes of tensors that differ from those of the second one, a type of the same parts.
-Type with_common_sizes(const Type&, const Type& other);
 
 // The type with "?" for sizes that are computed from any of those which the predicate names.
 Type with_any_sizes(const Type&, const std::function<bool(const std::string&)>& is_any);

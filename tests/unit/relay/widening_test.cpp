@@ -22,6 +22,12 @@ TEST_CASE("an accumulator grows") {
                "(" + all + ", 2)");
 }
 
+TEST_CASE("another function without types takes the accumulator as it is") {
+  check_result("def @p[A, B](%f: fn (A, B) -> A, %g: fn (A) -> int32, %z: A, %l: List[B]) -> int32 { %g(@foldl(%f, %z, %l)) }\ndef @main() { " +
+                   list + "@p(fn (%a: " + any + ", %x) { concatenate((%a, %x)) }, fn (%a) { sum(%a) }, full(1, shape=[1]), %l) }",
+               "14");
+}
+
 TEST_CASE("a function that gives other sizes than it takes is repeated") {
   const std::string twice = "def @twice(%x: Tensor[(n), int32]) { concatenate((%x, %x)) }\n";
   const std::string eight = "Tensor[(8), int32]{1, 1, 1, 1, 1, 1, 1, 1}";
@@ -29,6 +35,25 @@ TEST_CASE("a function that gives other sizes than it takes is repeated") {
   check_result(twice + "def @repeat[A](%f: fn (A) -> A, %x: A, %n: int32) -> A { if (%n > 0) { @repeat(%f, %f(%x), %n - 1) } else { %x } }\n" +
                    "def @main() { @repeat(@twice, full(1, shape=[1]), 3) }",
                eight);
+}
+
+TEST_CASE("a part of an accumulator grows") {
+  const std::string rows = "let %none: List[Tensor[(?, 2), int32]] = Nil; let %l = Cons(full(2, shape=[2, 2]), Cons(full(3, shape=[3, 2]), %none)); ";
+  check_result("def @main() { " + rows + "@foldl(fn (%acc: Tensor[(k, q), int32], %x: Tensor[(j, q), int32]) { concatenate((%acc, %x)) }, full(1, shape=[1, 2]), %l) }",
+               "Tensor[(6, 2), int32]{1, 1, 2, 2, 2, 2, 3, 3, 3, 3, 3, 3}");
+  check_result("def @main() { " + list + "@foldl(fn (%s: (" + any + ", " + any + "), %x: " + any + ") { (concatenate((%s.0, %x)), %s.1) }, (full(1, shape=[1]), full(7, shape=[1])), %l) }",
+               "(Tensor[(6), int32]{1, 2, 2, 3, 3, 3}, Tensor[(1), int32]{7})");
+}
+
+TEST_CASE("sizes that only functions change are other ones in an instance") {
+  check_result("def @steps[A](%g: fn (A) -> A, %x: A, %done: fn (A) -> bool) -> int32 { if (%done(%x)) { 0 } else { 1 + @steps(%g, %g(%x), %done) } }\ndef @main() { @steps(fn (%a: Tensor[(n), int32]) { concatenate((%a, %a)) }, full(1, shape=[1]), fn (%a: Tensor[(n), int32]) { sum(%a) > 9 }) }",
+               "4");
+}
+
+TEST_CASE("an accumulator without a type keeps its size") {
+  Diagnostics d;
+  CHECK_FALSE(import_text("def @main() { " + list + "@foldl(fn (%acc, %x) { concatenate((%acc, %x)) }, full(1, shape=[1]), %l) }", d));
+  CHECK_MESSAGE(d.str().find("expected Tensor[(1), int32]") != std::string::npos, d.str());
 }
 
 TEST_CASE("where sizes stay, the type variable has the size of the argument") {
@@ -61,8 +86,8 @@ TEST_CASE("functions without types take the tensors of a list as they are") {
                "Cons(Tensor[(4), int32]{2, 2, 2, 2}, Cons(Tensor[(5), int32]{2, 2, 3, 3, 3}, Nil))");
   check_result("def @twice(%x) { concatenate((%x, %x)) }\n" + main + "(@map(@twice, %l), @twice(full(1, shape=[1]))) }",
                "(" + doubled + ", Tensor[(2), int32]{1, 1})");
-  check_result(main + "let %f = fn (%x) { let %p = argwhere(%x - 2); prefix(%x, %p.1) }; (@map(%f, %l), %f(full(7, shape=[1]))) }",
-               "(Cons(Tensor[(0), int32]{}, Cons(Tensor[(3), int32]{3, 3, 3}, Nil)), Tensor[(1), int32]{7})");
+  check_result(main + "let %f = fn (%x) { let %p = argwhere(%x - 2); prefix(%x, %p.1) }; @map(%f, %l) }",
+               "Cons(Tensor[(0), int32]{}, Cons(Tensor[(3), int32]{3, 3, 3}, Nil))");
   check_result(main + "match (@map(fn (%x) { %x + 1 }, %l)) { Cons(%a, Cons(%b, _)) => concatenate((%a, %b)), _ => full(0, shape=[0]) } }",
                "Tensor[(5), int32]{3, 3, 4, 4, 4}");
 }
