@@ -84,7 +84,7 @@ void Inference::bind_constructor(Pattern::Constructor& p, const Type& type, int 
   }
   // Each value has its own sizes in place of the symbols in the data type's definition.
   Type constructor = instantiate(
-      *as<FunctionType>(open_symbols(relay::type_of(*known), [](const std::string& s) { return s != "?"; })));
+      *as<FunctionType>(open_symbols(relay::type_of(*known), [](const std::string& s) { return s != "?"; })), location);
   const FunctionType& f = *as<FunctionType>(constructor);
   if (f.params.size() != p.fields.size()) {
     fail(DiagnosticId::wrong_arity, location,

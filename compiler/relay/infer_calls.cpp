@@ -11,7 +11,7 @@ namespace dlcc::relay {
 Type Inference::type_of(const Atom& atom, const SourceLocation& location) {
   auto instance = [&](const Type& type) {
     const FunctionType* f = as<FunctionType>(type);
-    return f && !f->type_params.empty() ? instantiate(*f) : type;
+    return f && !f->type_params.empty() ? instantiate(*f, location) : type;
   };
   return std::visit(overloaded{[&](const Var& v) {
                                  if (!v->type)
@@ -192,19 +192,36 @@ void Inference::learn(const Binding& binding) {
 
 // ---- functions and constructors -------------------------------------------------------------------------------------
 
-Type Inference::instantiate(const FunctionType& f) {
+Type Inference::instantiate(const FunctionType& f, const SourceLocation& location) {
   if (f.type_params.empty()) return function_type(f.params, f.result);
   std::map<int, Type> fresh;
   for (const TypeVariable& v : f.type_params) {
     fresh[v.id] = unifier_.fresh();
     if (v.kind == Kind::type) open_arguments_.insert(as<HoleType>(fresh[v.id])->id);
   }
-  const Type type = function_type(f.params, f.result), known = unifier_.resolve(type);  // a result that was inferred
-  return map_leaves(known ? known : type, [&](const Type& leaf) {
-    const VariableType* v = as<VariableType>(leaf);
-    auto it = v ? fresh.find(v->variable.id) : fresh.end();
-    return it == fresh.end() ? leaf : it->second;
-  });
+  auto at_use = [fresh](const Type& type) {
+    return map_leaves(type, [&](const Type& leaf) {
+      const VariableType* v = as<VariableType>(leaf);
+      auto it = v ? fresh.find(v->variable.id) : fresh.end();
+      return it == fresh.end() ? leaf : it->second;
+    });
+  };
+  if (!as<HoleType>(unifier_.shallow(f.result))) {
+    const Type type = function_type(f.params, f.result), known = unifier_.resolve(type);  // a result that was inferred
+    return at_use(known ? known : type);
+  }
+  const Type result =
+      unifier_.fresh();  // of a call in the function itself: its type is found with that of the function
+  relate(
+      [this, at_use, result, found = f.result, location] {
+        if (const HoleType* hole = as<HoleType>(unifier_.shallow(found))) return hole->id;
+        const Type known = unifier_.resolve(found);
+        if (known && !unifier_.unify(at_use(known), result))
+          mismatch(location, "the result of the function that calls itself", result, at_use(known));
+        return 0;
+      },
+      location, "a generic function that calls itself");
+  return function_type(as<FunctionType>(at_use(function_type(f.params, f.result)))->params, result);
 }
 
 // At a call, the symbols of the callee end in a mark that no name has: the caller's symbols of the same names are
@@ -268,7 +285,7 @@ Type Inference::call_function(const Type& callee, Call& call, Callee kind, const
   if (!generic)
     return fail(DiagnosticId::type_mismatch, location,
                 fmt::format("{} is called but is not a function: {}", describe(call.callee), text(type)));
-  type = instantiate(*generic);
+  type = instantiate(*generic, location);
   if (const Type known = unifier_.resolve(type)) type = with_new_sizes(call.callee, known, kind);
   const std::map<std::string, Symbol> symbols = symbols_of_callee(call.callee, type, kind);
   std::map<std::string, Dim> marked;

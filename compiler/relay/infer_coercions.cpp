@@ -146,7 +146,7 @@ void Inference::expand(Atom& atom, const FunctionType& type, const SourceLocatio
 // A generic function is a value of the type of each instance.
 bool Inference::coerce_generic(Atom& atom, const FunctionType& generic, const Type& expected,
                                const SourceLocation& location) {
-  const Type type = instantiate(generic);
+  const Type type = instantiate(generic, location);
   if (!unifier_.unify(type, expected)) return false;
   expand(atom, *as<FunctionType>(type), location);
   return true;
@@ -164,7 +164,7 @@ bool Inference::coerce_to_generic(Atom& atom, const Type& found, const FunctionT
   if (has_kinds(expected.type_params)) return false;  // such a function has copies, and is no value
   const bool is_generic = !as<FunctionType>(signature)->type_params.empty();
   if (!is_generic && !std::holds_alternative<ConstructorRef>(atom)) return false;
-  const Type type = is_generic ? instantiate(*as<FunctionType>(signature)) : found;
+  const Type type = is_generic ? instantiate(*as<FunctionType>(signature), location) : found;
   const Type wanted = unifier_.resolve(function_type(expected.params, expected.result, expected.type_params));
   if (!wanted || !unifier_.unify(type, function_type(expected.params, expected.result))) return false;
   expand(atom, *as<FunctionType>(wanted), location);

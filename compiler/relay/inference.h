@@ -134,7 +134,7 @@ class Inference {
   void learn_sizes(const std::vector<Type>& found, const FunctionType&, std::map<std::string, Dim>& sizes);
   bool pass_argument(Type found, Type param, size_t index, std::map<std::string, Dim>& sizes, Call&,
                      const SourceLocation&);
-  Type instantiate(const FunctionType&);
+  Type instantiate(const FunctionType&, const SourceLocation&);
 
   // ---- type variables that stand for tensors of several sizes (infer_widening.cpp)
   // Makes sizes of the open type arguments in the callee's type "?", where a function among the arguments, whose types

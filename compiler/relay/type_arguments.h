@@ -2,6 +2,7 @@
 // substituted.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>

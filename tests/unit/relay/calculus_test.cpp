@@ -248,6 +248,14 @@ TEST_CASE("what is known after folding may be an error of the program, which is 
   CHECK(folded("let %p: Tensor[(rows), int32] = " + two + "; let %r = ref(%p); sum(ref_read(%r))") == "2");
 }
 
+TEST_CASE("a generic function that calls itself at another type has the type of each call") {
+  const std::string text = "def @last[A](%x: A, %n: int32) { if (%n == 0) { %x } else { let %b = @last(True, %n - 1); (if (%b) { %x } else { %x }) } }\n";
+  check_result(text + "def @main() { @last(2f, 3) }", "2f");
+  const std::string local = "def @main() { let %k = fn [A](%f: A) { fn [B](%a: B) { %f } }; let %h = fn [B](%y: B, %n: int32) { let %q = %k(%y); if (%n == 0) { %q(1) } else { let %r = %h(True, %n - 1); %q(%r) } }; %h(2f, 1) }";
+  check_text(local);
+  CHECK(result_of(local, {"eliminate-common-subexpressions"}) == "2f");
+}
+
 TEST_CASE("a generic function that calls itself at larger and larger types is refused") {
   Diagnostics d;
   auto module = import_text(
