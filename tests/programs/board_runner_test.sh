@@ -31,22 +31,8 @@ expect_status 0 verify "$model" "$data" "${m4[@]}" --weights section=in_flash
 expect_status 0 bench "$model" --runs 3 "${m4[@]}"
 expect_line '^3 runs: min '
 
-# Sizes of the caller, sizes that data decide, a status.
-cat > sizes.rly <<'END'
-def @main(%x: Tensor[(n), int32], %i: Tensor[(m), int64]) {
-  let %a = argwhere(%x);
-  (concatenate((%x, %x)), prefix(%a.0, %a.1), take(%x, %i, mode="strict"))
-}
-END
-{ npy '<i4' '3,'; printf '\7\0\0\0\0\0\0\0\11\0\0\0'; } > x.npy
-{ npy '<i8' '1,'; printf '\2\0\0\0\0\0\0\0'; } > two.npy
-{ npy '<i8' '1,'; printf '\3\0\0\0\0\0\0\0'; } > three.npy
-expect_status 0 run sizes.rly --input x.npy --input two.npy
-mv out.txt expected.txt
-for target in cortex-m0plus cortex-m4; do
-  expect_status 0 run sizes.rly --input x.npy --input two.npy --target $target --runner qemu-system-arm
-  cmp expected.txt out.txt || fail "other results on $target: $(cat out.txt)"
-done
+source "$source/tests/programs/sizes_on_targets.sh"
+for target in cortex-m0plus cortex-m4; do check_sizes_on $target qemu-system-arm; done
 expect_status 1 run sizes.rly --input x.npy --input three.npy "${m4[@]}"
 expect_line 'the model returned status 5: an index operand is out of range'
 

@@ -33,21 +33,8 @@ echo 'def @main(%x: Tensor[(), float32]) { negative(%x) }' > scalar.rly
 expect_status 0 run scalar.rly --input one.npy "${arm64[@]}"
 expect_line '^output0 float32 \(\): -1$'
 
-cat > sizes.rly <<'END'
-def @main(%x: Tensor[(n), int32], %i: Tensor[(m), int64]) {
-  let %a = argwhere(%x);
-  (concatenate((%x, %x)), prefix(%a.0, %a.1), take(%x, %i, mode="strict"))
-}
-END
-{ npy '<i4' '3,'; printf '\7\0\0\0\0\0\0\0\11\0\0\0'; } > x.npy
-{ npy '<i8' '1,'; printf '\2\0\0\0\0\0\0\0'; } > two.npy
-{ npy '<i8' '1,'; printf '\3\0\0\0\0\0\0\0'; } > three.npy
-expect_status 0 run sizes.rly --input x.npy --input two.npy
-mv out.txt expected.txt
-for target in aarch64:qemu-aarch64 armv7-a:qemu-arm cortex-m4:qemu-arm; do
-  expect_status 0 run sizes.rly --input x.npy --input two.npy --target ${target%:*} --runner ${target#*:}
-  cmp expected.txt out.txt || fail "other results on $target: $(cat out.txt)"
-done
+source "$source/tests/programs/sizes_on_targets.sh"
+for target in aarch64:qemu-aarch64 armv7-a:qemu-arm cortex-m4:qemu-arm; do check_sizes_on ${target%:*} ${target#*:}; done
 expect_status 1 run sizes.rly --input x.npy --input three.npy "${arm64[@]}"
 expect_line 'the model returned status 5: an index operand is out of range'
 expect_status 0 bench sizes.rly --runs 2 --size n=5 --size m=1 --input i=two.npy "${arm64[@]}"

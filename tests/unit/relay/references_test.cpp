@@ -76,6 +76,21 @@ TEST_CASE("cycles through several references and shared values are one whole") {
   CHECK(shared.use_count() == 1);
 }
 
+TEST_CASE("a value that two references of a cycle share is part of it") {
+  References references;
+  Value first = references.create(number(0));
+  const std::weak_ptr<ValueNode> watched = first;
+  Value shared = make_value(TupleValue{{first}});
+  std::get<RefValue>(first->v).contents =
+      make_value(TupleValue{{references.create(shared), references.create(shared)}});
+  first.reset();
+  references.collect();
+  CHECK(!watched.expired());
+  shared.reset();
+  references.collect();
+  CHECK(watched.expired());
+}
+
 TEST_CASE("a result may refer to itself after the run") {
   Diagnostics d;
   auto module = frontends::import_relay(R"(

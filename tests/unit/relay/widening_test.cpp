@@ -60,8 +60,12 @@ TEST_CASE("where sizes stay, the type variable has the size of the argument") {
   Diagnostics d;
   const auto module = import_text("def @main(%z: Tensor[(3), int32], %l: List[Tensor[(3), int32]]) { @foldl(fn (%a: " + any + ", %b: Tensor[(3), int32]) { %a }, %z, %l) }", d);
   REQUIRE_MESSAGE(module, d.str());
-  const std::string text = print(*module);
-  CHECK_MESSAGE(text.find("-> Tensor[(3), int32] {\n") != std::string::npos, text);
+  const std::string type = "-> Tensor[(3), int32] {\n", text = print(*module);
+  CHECK_MESSAGE(text.find(type) != std::string::npos, text);
+  const auto instance = after(*module, {"monomorphize"}, d);
+  REQUIRE_MESSAGE(instance, d.str());
+  const std::string printed = print(*instance);
+  CHECK_MESSAGE(printed.find(type, printed.find("def @main")) != std::string::npos, printed);
 }
 
 TEST_CASE("a call whose arguments have several sizes of a type variable is specialized") {
@@ -84,7 +88,12 @@ TEST_CASE("functions without types take the tensors of a list as they are") {
   check_result(main + "@map(fn (%x) { concatenate((%x, %x)) }, %l) }", doubled);
   check_result(main + "@hd(@map(fn (%x) { @map(fn (%y) { concatenate((%x, %y)) }, %l) }, %l)) }",
                "Cons(Tensor[(4), int32]{2, 2, 2, 2}, Cons(Tensor[(5), int32]{2, 2, 3, 3, 3}, Nil))");
-  check_result("def @twice(%x) { concatenate((%x, %x)) }\n" + main + "(@map(@twice, %l), @twice(full(1, shape=[1]))) }",
+  const std::string twice = "def @twice(%x) { concatenate((%x, %x)) }\n" + main + "(@map(@twice, %l), @twice(full(1, shape=[1]))) }";
+  Diagnostics d;
+  const auto module = import_text(twice, d);
+  REQUIRE_MESSAGE(module, d.str());
+  CHECK(str(type_of(*module, GlobalRef{"main"})) == "fn () -> (List[" + any + "], Tensor[(2), int32])");
+  check_result(twice,
                "(" + doubled + ", Tensor[(2), int32]{1, 1})");
   check_result(main + "let %f = fn (%x) { let %p = argwhere(%x - 2); prefix(%x, %p.1) }; @map(%f, %l) }",
                "Cons(Tensor[(0), int32]{}, Cons(Tensor[(3), int32]{3, 3, 3}, Nil))");
