@@ -296,10 +296,7 @@ void Inference::tell_result_of_value(const Instance& instance, const Atom& name)
   std::vector<Type> params;
   for (const Var& p : instance.function->params) params.push_back(p->type);
   const Type type = type_of_value(name, function_type(std::move(params), instance.function->result_type));
-  Type result = as<FunctionType>(type)->result;
-  if (!instance.own_sizes.empty() && !as<FunctionType>(result))
-    result = with_any_sizes(result, [&](const std::string& s) { return instance.own_sizes.contains(s); });
-  unifier_.unify(instance.result_of_value, result);
+  unifier_.unify(instance.result_of_value, as<FunctionType>(type)->result);
 }
 
 // Infers the instance once the operation that uses it gave its parameters types. While a parameter's type is not known

@@ -115,12 +115,6 @@ Type Inference::take_any_sizes(const Atom& function, const Type& found, const Ty
   }
   if (next_symbol_ == first_symbol) return found;
   auto is_new = [first_symbol](const std::string& s) { return number_of({s}) >= first_symbol; };
-  for (Instance* instance : calling_)
-    if (names_same(instance->name, function))
-      for (const Type& param : f->params)
-        for_each_symbol(unifier_.shallow(param), [&](const Symbol& s) {
-          if (is_new(s.name)) instance->own_sizes.insert(s.name);
-        });
   retry_relations();
   auto given = [this, function, f_result = f->result, is_new] {
     const Type result = unifier_.resolve(f_result);

@@ -26,8 +26,6 @@ struct Instance {
   int use_scope, scope;            // of the use, and of the instance's body
   SourceLocation use;              // where it is used
   Type result_of_value = nullptr;  // the hole for its result's type in a call that has the instance as an argument
-  // Sizes of its parameters where it is passed as a function of any size: other ones at each call.
-  std::set<std::string> own_sizes = {};
   bool is_settled = false, is_inferred = false;
   Instance* same_as = nullptr;  // an earlier instance that is used in place of this one
 };
