@@ -210,8 +210,8 @@ Type Inference::instantiate(const FunctionType& f, const SourceLocation& locatio
     const Type type = function_type(f.params, f.result), known = unifier_.resolve(type);  // a result that was inferred
     return at_use(known ? known : type);
   }
-  const Type result =
-      unifier_.fresh();  // of a call in the function itself: its type is found with that of the function
+  // A call in the function's own body: the type of its result is known with that of the function.
+  const Type result = unifier_.fresh();
   relate(
       [this, at_use, result, found = f.result, location] {
         if (const HoleType* hole = as<HoleType>(unifier_.shallow(found))) return hole->id;

@@ -135,7 +135,7 @@ void Inference::expand(Atom& atom, const FunctionType& type, const SourceLocatio
   function.result_type = type.result;
   Call call{atom, {}, {}};
   for (const Type& param : type.params) {
-    const Type known = unifier_.resolve(param);
+    const Type known = unifier_.resolve(param);  // each "?" in it becomes a size of the new function
     call.args.emplace_back(function.params.emplace_back(module_.fresh("x", known ? known : param)));
   }
   const Var result = module_.fresh("");
@@ -373,18 +373,6 @@ void Inference::fix_sizes(Atom& value, const Type& found, const Type& expected, 
   value = bind("", std::move(tuple), location);
 }
 
-// The type with "?" for sizes that are computed from it.
-static Type with_unknown_parts(const Type& type) {
-  return map_leaves(type, [](const Type& leaf) {
-    const TensorType* t = as<TensorType>(leaf);
-    if (!t || is_static(t->shape)) return leaf;
-    Shape shape = t->shape;
-    for (Dim& d : shape)
-      if (std::ranges::any_of(d.symbols(), [](const Symbol& s) { return s.name == "?"; })) d = unknown_dim();
-    return with_shape(*t, std::move(shape));
-  });
-}
-
 // A function with sizes of its own is a value of the type that it has at any sizes, or at another size in each call,
 // and a function of certain sizes one that checks its arguments where any size is expected.
 bool Inference::coerce_sizes(Atom& atom, const FunctionType& found, const FunctionType& expected,
@@ -407,7 +395,10 @@ bool Inference::coerce_sizes(Atom& atom, const FunctionType& found, const Functi
   const Type result = substitute(unifier_.resolve(found.result), sizes);
   if (!is_checked && result && renames_only(sizes) && unifier_.unify(result, expected.result)) return true;
   const bool is_for_each = std::ranges::all_of(sizes, [](const auto& size) { return size.second == unknown_dim(); });
-  if (!is_checked && result && is_for_each && unifier_.unify(with_unknown_parts(result), expected.result)) return true;
+  if (!is_checked && result && is_for_each) {
+    const Type of_each = with_any_sizes(result, [](const std::string& s) { return s == "?"; });
+    if (unifier_.unify(of_each, expected.result)) return true;
+  }
   if (result && as<HoleType>(unifier_.shallow(expected.result))) unifier_.unify(result, expected.result);
   expand(atom, expected, location);
   return true;

@@ -85,8 +85,8 @@ void Inference::widen_type_arguments(const FunctionType& callee, const std::vect
     if (open_arguments_.contains(hole)) unifier_.unify(hole_type(hole), type);
 }
 
-// The type of a parameter without a type, of a function that is passed where `expected` is: tensors of "?" there have a
-// size of the function.
+// The type of a function's parameter for arguments of the type `expected`: in place of each "?" outside of data and
+// function types, a new symbol, which is another size at each call of the function.
 Type Inference::with_sizes_of_function(const Type& expected) {
   if (const TupleType* tuple = as<TupleType>(expected)) {
     std::vector<Type> fields;
@@ -129,10 +129,10 @@ Type Inference::take_any_sizes(const Atom& function, const Type& found, const Ty
   const Type result = unifier_.fresh();  // until a relation in the body is decided
   relate(
       [this, given, result, f_result = f->result, location, name = describe(function)] {
-        const HoleType* hole = as<HoleType>(unifier_.shallow(f_result));
-        if (!hole && !unifier_.unify(given(), result))
-          mismatch(location, fmt::format("the result of {}", name), result, given());
-        return hole ? hole->id : 0;
+        if (const HoleType* hole = as<HoleType>(unifier_.shallow(f_result))) return hole->id;
+        const Type type = given();
+        if (!unifier_.unify(type, result)) mismatch(location, "the result of " + name, result, type);
+        return 0;
       },
       location, "the function that is passed");
   return function_type(f->params, result, f->type_params);

@@ -3,14 +3,15 @@
 #include "relay/references.h"
 
 #include <unordered_map>
+#include <utility>
 
 namespace dlcc::relay {
 
 namespace {
 
-struct Reached {
-  long owners = 0;  // all of them
-  long inside = 0;  // those in values that references reach
+struct Reached {    // a value that references reach
+  long owners = 0;  // of the value
+  long inside = 0;  // those of them that are such values
   bool is_live = false;
 };
 

@@ -13,13 +13,13 @@ namespace dlcc::relay {
 
 class References {
  public:
-  // A new reference. From time to time the others are collected: when there are some more new ones than values that the
-  // last collection found alive. So the time of collections and the number of dead values stay in proportion to the new
-  // and the living ones.
+  // A new reference. collect() runs first if the references have become more than twice those that the last run left,
+  // and the values that it found alive: its time is then in proportion to the number of new references, and the number
+  // of dead values to that of the living ones.
   Value create(Value contents);
 
-  // Empties the references that are referred to only by values which are reached from such references alone. These
-  // values are freed. What the caller, or the stack of the interpreter, holds stays.
+  // Frees the values that only cycles keep alive: empties each reference that is reached from no value with another
+  // owner than the values that references reach, such as a variable of the interpreter.
   void collect();
 
  private:
