@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "relay/call_graph.h"
+#include "relay/foreign_sizes.h"
 #include "relay/function_sizes.h"
 #include "relay/inference.h"
 #include "relay/type_arguments.h"
@@ -11,7 +12,13 @@
 
 namespace dlcc::relay {
 
-bool infer_types(Module& module, Diagnostics& diagnostics) { return Inference(module, diagnostics).run(); }
+// Where inference chose sizes of functions without types, what it found is a program with types like any other: it is
+// inferred once more, as its printed text would be.
+bool infer_types(Module& module, Diagnostics& diagnostics) {
+  Inference inference(module, diagnostics);
+  if (!inference.run()) return false;
+  return !inference.has_chosen_sizes() || (Inference(module, diagnostics).run() && inference.has_no_foreign_sizes());
+}
 
 bool Inference::run() {
   declare_symbols_of_text();
@@ -38,6 +45,21 @@ bool Inference::run() {
   merge_copies();
   type_variables_.clear();
   for (auto& [name, function] : module_.functions) finish(function);
+  if (!chosen_sizes_.empty() && !diagnostics_.has_errors())
+    forget_foreign_sizes(module_, chosen_sizes_, [this](const Type& type, const std::set<std::string>& sizes) {
+      return with_any_sizes_in_data(type, sizes);
+    });
+  return !diagnostics_.has_errors();
+}
+
+// Reports variables whose types have sizes of functions that are not around them (foreign_sizes.h).
+bool Inference::has_no_foreign_sizes() {
+  find_foreign_sizes(module_, chosen_sizes_, [this](const Binding& b) {
+    const std::string name = b.var->name.empty() ? "this value" : "%" + b.var->name;
+    fail(DiagnosticId::cannot_infer, b.location, fmt::format("the sizes of {} are those of another function", name),
+         {"so far: " + relay::str(b.var->type)},
+         "write its type, with ? for these sizes, or the types of the function's parameters");
+  });
   return !diagnostics_.has_errors();
 }
 
@@ -402,7 +424,13 @@ void Inference::report_escape(const VarNode& var, const Type& type, const TypeVa
 void Inference::finish(Function& function) {
   const std::set<int> outer = type_variables_;
   for (const TypeVariable& v : function.type_params) type_variables_.insert(v.id);
-  for (Var& p : function.params) finish(*p, function.location);
+  for (Var& p : function.params) {
+    finish(*p, function.location);
+    for_each_field(p->type, [&](const Type& field) {
+      const TensorType* t = as<TensorType>(field);
+      has_unnamed_sizes_ |= t && std::ranges::count(t->shape, unknown_dim()) > 0;
+    });
+  }
   finish(function.body, function);
   VarNode result{0, "result", function.result_type};
   finish(result, function.location);

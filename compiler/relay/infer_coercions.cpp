@@ -279,19 +279,26 @@ bool Inference::has_own_sizes(const Atom& atom, const SourceLocation& location) 
 }
 
 // The sizes for which the parameters of the first function, and of functions that it returns, are those of the second
-// one.
+// one; where parameters of the second one are not known, the sizes for which the results are the same.
 std::map<std::string, Dim> Inference::sizes_as_in(const FunctionType& found, const FunctionType& expected,
                                                   const std::function<bool(const std::string&)>& own) const {
-  std::vector<DimPair> pairs;
+  std::vector<DimPair> pairs, pairs_of_result;
+  bool is_known = true;
   const FunctionType *f = &found, *e = &expected;
   while (f && e && f->params.size() == e->params.size()) {
-    for (size_t k = 0; k < f->params.size(); ++k)
-      add_dim_pairs(unifier_.resolve(f->params[k]), unifier_.resolve(e->params[k]), pairs);
-    f = as<FunctionType>(unifier_.shallow(f->result));
-    e = as<FunctionType>(unifier_.shallow(e->result));
+    for (size_t k = 0; k < f->params.size(); ++k) {
+      const Type param = unifier_.resolve(e->params[k]);
+      is_known = is_known && !is_incomplete(param);
+      add_dim_pairs(unifier_.resolve(f->params[k]), param, pairs);
+    }
+    const Type result = unifier_.resolve(f->result), wanted = unifier_.resolve(e->result);
+    f = as<FunctionType>(result);
+    e = as<FunctionType>(wanted);
+    if (!is_known && !f && !e) add_dim_pairs(result, wanted, pairs_of_result);
   }
   std::map<std::string, Dim> sizes;
   match_sizes(pairs, own, sizes);
+  match_sizes(pairs_of_result, own, sizes);
   return sizes;
 }
 
@@ -409,7 +416,10 @@ bool Inference::coerce(Atom& atom, const Type& found, const Type& expected, cons
   const FunctionType *function = as<FunctionType>(from), *wanted = as<FunctionType>(to);
   const bool is_instance = function && wanted && !function->type_params.empty() && wanted->type_params.empty();
   if (is_instance) return coerce_generic(atom, *function, to, location);
-  if (unifier_.unify(found, expected)) return true;
+  const bool is_open = wanted && std::ranges::any_of(wanted->params, [&](const Type& param) {
+                         return is_incomplete(unifier_.resolve(param));
+                       });
+  if (unifier_.unify(is_open ? with_sizes_of(from, to, sizes_of_value(atom)) : found, expected)) return true;
   if (function && wanted && !wanted->type_params.empty()) return coerce_to_generic(atom, from, *wanted, location);
   if (as<TupleType>(from) && as<TupleType>(to)) {
     const Type renamed = with_sizes_of(from, to, sizes_of_value(atom));

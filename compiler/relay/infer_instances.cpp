@@ -11,8 +11,6 @@ namespace dlcc::relay {
 
 namespace {
 
-constexpr int64_t max_operations = 1'000'000;  // of all instances of a module
-
 // The hole in a type; 0 if there is none.
 int hole_in(const Type& type) {
   int id = 0;
@@ -195,12 +193,12 @@ std::vector<Instance*> Inference::instantiate_functions(Operation& op, const Sou
 // Names a new instance in the atom, if that is a function which is inferred at each use.
 Instance* Inference::instantiate_function(Atom& atom, const SourceLocation& location) {
   Template* t = template_of(atom);
-  if (!t || copied_operations_ > max_operations) return nullptr;
+  if (!t || copied_operations_ > max_copied_operations) return nullptr;
   copied_operations_ += t->operations;
-  if (copied_operations_ > max_operations) {
+  if (copied_operations_ > max_copied_operations) {
     fail(DiagnosticId::too_large, location,
-         fmt::format("the instances of functions without types have more than {} operations", max_operations), {},
-         "annotate parameters: fn (%x: Tensor[(2, 3), float32]) { ... }");
+         fmt::format("the instances of functions without types have more than {} operations", max_copied_operations),
+         {}, "annotate parameters: fn (%x: Tensor[(2, 3), float32]) { ... }");
     return nullptr;
   }
   Instance* instance = t->instances.emplace_back(new Instance{t, atom, nullptr, {}, scope_, 0, location}).get();
@@ -315,6 +313,12 @@ void Inference::settle(Instance& instance) {
         return hole;
       },
       instance.use, "the function that is called", &instance);
+}
+
+// Infers an instance of the operation that is being inferred, though the types of parameters are not known.
+void Inference::infer_at_once(const Atom& name) {
+  const auto instance = std::ranges::find_if(calling_, [&](const Instance* i) { return names_same(i->name, name); });
+  if (instance != calling_.end() && !std::exchange((*instance)->is_settled, true)) infer_instance(**instance);
 }
 
 void Inference::infer_instance(Instance& instance) {

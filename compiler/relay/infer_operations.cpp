@@ -85,11 +85,26 @@ bool Inference::calls_open_param(const Function& function) const {
   return std::ranges::any_of(function.params, [&](const Var& p) { return !p->type && called_.contains(p->id); });
 }
 
+// Whether the function, which has at most `budget` operations, makes a function without types: which sizes that one
+// takes may depend on the types of this one's parameters. The copies of functions in functions are quadratic, so that
+// there are none of long ones.
+static bool makes_open_function(const Block& body, int& budget) {
+  bool found = false;
+  for (const Binding& b : body.bindings) {
+    if (--budget < 0) return false;
+    if (const MakeFunction* made = std::get_if<MakeFunction>(&b.op))
+      found |= std::ranges::any_of(made->function->params, [](const Var& p) { return !p->type; });
+    for_each_block(b.op, [&](const Block& inner) { found |= makes_open_function(inner, budget); });
+  }
+  return found && budget >= 0;
+}
+
 Type Inference::infer(Binding& binding, MakeFunction& op) {
   Function& function = *op.function;
+  int budget = copied_operations_ < max_copied_operations / 2 ? 200 : 0;
   const bool may_be_template =
-      this->may_be_template(function) &&
-      (shared_.contains(binding.var->id) || has_kinds(function.type_params) || calls_open_param(function));
+      this->may_be_template(function) && (shared_.contains(binding.var->id) || has_kinds(function.type_params) ||
+                                          calls_open_param(function) || makes_open_function(function.body, budget));
   if (may_be_template && is_copy_of_template(binding.var)) {  // its text was inferred: only uses are of interest
     add_template(binding.var, std::exchange(function, {}), scopes_.open(scope_), true, nullptr);
     return unifier_.fresh();

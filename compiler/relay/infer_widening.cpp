@@ -97,7 +97,7 @@ Type Inference::with_sizes_of_function(const Type& expected) {
   if (!tensor || std::ranges::count(tensor->shape, unknown_dim()) == 0) return expected;
   Shape shape = tensor->shape;
   for (Dim& d : shape)
-    if (d == unknown_dim()) d = own_symbol();
+    if (d == unknown_dim()) chosen_sizes_.insert(plain_symbol(d = own_symbol()).value());
   return with_shape(*tensor, std::move(shape));
 }
 
@@ -106,8 +106,13 @@ Type Inference::take_any_sizes(const Atom& function, const Type& found, const Ty
   const Type type = unifier_.shallow(found), wanted = unifier_.shallow(expected);
   const FunctionType *f = as<FunctionType>(type), *w = as<FunctionType>(wanted);
   if (!f || !w || f->params.size() != w->params.size()) return found;
-  for (size_t k = 0; k < f->params.size(); ++k)  // a parameter of unknown type may be one with the result
-    if (is_incomplete(unifier_.resolve(f->params[k])) && is_incomplete(unifier_.resolve(w->params[k]))) return found;
+  bool has_open_data = false;
+  for (size_t k = 0; k < f->params.size(); ++k) {
+    const Type known = unifier_.resolve(w->params[k]);
+    if (!is_incomplete(unifier_.resolve(f->params[k])) || !is_incomplete(known)) continue;
+    if (!known || !as<DataType>(known)) return found;  // a tensor of unknown type may be one with the result
+    has_open_data = true;
+  }
   const int first_symbol = next_symbol_;
   for (size_t k = 0; k < f->params.size(); ++k) {
     const Type param = unifier_.shallow(f->params[k]), known = unifier_.resolve(w->params[k]);
@@ -115,6 +120,7 @@ Type Inference::take_any_sizes(const Atom& function, const Type& found, const Ty
   }
   if (next_symbol_ == first_symbol) return found;
   auto is_new = [first_symbol](const std::string& s) { return number_of({s}) >= first_symbol; };
+  if (has_open_data) infer_at_once(function);  // before its data are the call's other data
   retry_relations();
   auto given = [this, function, f_result = f->result, is_new] {
     const Type result = unifier_.resolve(f_result);
@@ -125,7 +131,11 @@ Type Inference::take_any_sizes(const Atom& function, const Type& found, const Ty
       });
     return with_any_sizes(result, is_new);
   };
-  if (!as<HoleType>(unifier_.shallow(f->result))) return function_type(f->params, given(), f->type_params);
+  std::vector<Type> params = f->params;
+  for (Type& param : params)
+    if (const Type known = unifier_.resolve(param); !is_incomplete(known) && as<DataType>(known))
+      param = with_any_sizes(known, is_new);  // forget_foreign_sizes() has the same types
+  if (!as<HoleType>(unifier_.shallow(f->result))) return function_type(std::move(params), given(), f->type_params);
   const Type result = unifier_.fresh();  // until a relation in the body is decided
   relate(
       [this, given, result, f_result = f->result, location, name = describe(function)] {
@@ -135,7 +145,7 @@ Type Inference::take_any_sizes(const Atom& function, const Type& found, const Ty
         return 0;
       },
       location, "the function that is passed");
-  return function_type(f->params, result, f->type_params);
+  return function_type(std::move(params), result, f->type_params);
 }
 
 }  // namespace dlcc::relay

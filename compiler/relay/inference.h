@@ -32,6 +32,9 @@ class Inference {
   Inference(Module& module, Diagnostics& diagnostics)
       : module_(module), diagnostics_(diagnostics), constructors_(module) {}
   bool run();
+  // Whether a parameter without type has sizes that inference chose, or sizes without names.
+  bool has_chosen_sizes() const { return has_unnamed_sizes_ || !chosen_sizes_.empty(); }
+  bool has_no_foreign_sizes();
 
  private:
   // ---- functions and blocks (infer.cpp)
@@ -208,6 +211,7 @@ class Inference {
   std::vector<Instance*> instantiate_functions(Operation&, const SourceLocation&);
   Instance* instantiate_function(Atom&, const SourceLocation&);
   void settle(Instance&);
+  void infer_at_once(const Atom& instance);
   void infer_instance(Instance&);
   Type type_of(const Instance&) const;
   bool is_bound_at_use(const Instance&) const;
@@ -281,6 +285,8 @@ class Inference {
   std::map<int, std::set<std::string>> fixed_around_;  // those where a local function with sizes is made, by variable
   std::set<std::string> value_symbols_;  // those of them that are sizes of function values (function_sizes.h)
   int next_symbol_ = 1;
+  std::set<std::string> chosen_sizes_;  // of functions without types whose parameters have any sizes
+  bool has_unnamed_sizes_ = false;      // a tensor parameter has the size "?"
   // Symbols in the results of local functions that their bodies define, by variable. Each call of a function that is
   // used repeatedly has new ones.
   std::map<int, std::set<std::string>> result_symbols_;
@@ -313,6 +319,7 @@ class Inference {
   std::vector<Instance*> calling_;              // the instances of the operation that is being inferred
   std::vector<SourceLocation> uses_;            // the uses that led to the instance that is being inferred
   int64_t copied_operations_ = 0;               // in all instances
+  static constexpr int64_t max_copied_operations = 1'000'000;
 };
 
 }  // namespace dlcc::relay

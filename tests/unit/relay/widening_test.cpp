@@ -101,4 +101,43 @@ TEST_CASE("functions without types take the tensors of a list as they are") {
                "Tensor[(5), int32]{3, 3, 4, 4, 4}");
 }
 
+TEST_CASE("functions without types in functions without types have any sizes") {
+  const std::string main = "def @main() { " + list;
+  const std::string lists = "let %no: List[List[" + any + "]] = Nil; let %lists = Cons(%l, %no); ";
+  const std::string two = "Tensor[(2), int32]{2, 2}", three = "Tensor[(3), int32]{3, 3, 3}", four = "Tensor[(4), int32]{2, 2, 2, 2}";
+  const std::string doubled = "Cons(" + four + ", Cons(Tensor[(6), int32]{3, 3, 3, 3, 3, 3}, Nil))";
+  check_result(main + lists + "@hd(@map(fn (%x) { @map(fn (%y) { concatenate((%y, %y)) }, %x) }, %lists)) }", doubled);
+  check_result("def @both(%f, %g, %l) { @map(%f, @map(%g, %l)) }\n" + main + "@both(fn (%x) { concatenate((%x, %x)) }, fn (%x) { %x * 1 }, %l) }", doubled);
+  check_result(main + "@map(@compose(fn (%x) { concatenate((%x, %x)) }, fn (%x) { %x * 1 }), %l) }", doubled);
+  check_result(main + "@map(fn (%x) { @foldl(fn (%a, %y) { %a + %y }, %x, Cons(%x, Nil)) }, %l) }",
+               "Cons(Tensor[(2), int32]{4, 4}, Cons(Tensor[(3), int32]{6, 6, 6}, Nil))");
+  check_result(main + "@hd(@foldr(fn (%x, %rows) { Cons(@map(fn (%y) { concatenate((%x, %y)) }, %l), %rows) }, Nil, Cons(" + twos + ", Nil))) }",
+               "Cons(" + four + ", Cons(Tensor[(5), int32]{2, 2, 3, 3, 3}, Nil))");
+}
+
+TEST_CASE("data without types that a function takes and gives have tensors of any sizes") {
+  const std::string main = "def @main() { " + list;
+  const std::string two = "Tensor[(2), int32]{2, 2}", three = "Tensor[(3), int32]{3, 3, 3}", reversed = "Cons(" + three + ", Cons(" + two + ", Nil))";
+  check_result(main + "@foldl(fn (%found, %x) { Cons(%x, %found) }, Nil, %l) }", reversed);
+  check_result(main + "@foldl(fn (%found, %x) { Cons(%x, %found) }, %none, %l) }", reversed);
+  check_result(main + "@foldl(fn (%s, %x) { (Cons(%x, %s.0), %s.1 + sum(%x)) }, (Nil, 0), %l) }", "(" + reversed + ", 13)");
+  check_result(main + "@foldl(fn (%found, %x) { if (sum(%x) > 5) { Cons(%x, %found) } else { %found } }, Nil, %l) }", "Cons(" + three + ", Nil)");
+  check_result(main + "@foldl(fn (%last, %x) { Some(%x) }, None, %l) }", "Some(" + three + ")");
+  check_result(main + "let %f = fn (%found, %x) { Cons(%x, %found) }; (@foldl(%f, Nil, %l), @foldl(%f, %none, %l), @hd(@foldl(%f, Nil, Cons(1, Nil)))) }",
+               "(" + reversed + ", " + reversed + ", 1)");
+  check_result("def @reverse(%l) { @foldl(fn (%found, %x) { Cons(%x, %found) }, Nil, %l) }\n" + main + "(@reverse(%l), @hd(@reverse(Cons(1, Nil)))) }",
+               "(" + reversed + ", 1)");
+}
+
+TEST_CASE("a value outside of a function has none of its sizes") {
+  for (const char* text : {"let %r = ref(Nil); let %u = @map(fn (%x) { let %d = ref_write(%r, Cons(%x, ref_read(%r))); 1 }, %l); ref_read(%r)",
+                           "@map(fn (%g) { %g(full(1, shape=[1])) }, @map(fn (%x) { fn (%y) { concatenate((%x, %y)) } }, %l))"}) {
+    Diagnostics d;
+    CHECK_FALSE(import_text("def @main() { " + list + text + " }", d));
+    CHECK_MESSAGE(d.str().find("the sizes of this value are those of another function") != std::string::npos, d.str());
+  }
+  check_result("def @main() { " + list + "let %r: ref(List[" + any + "]) = ref(Nil); let %u = @map(fn (%x) { let %d = ref_write(%r, Cons(%x, ref_read(%r))); 1 }, %l); ref_read(%r) }",
+               "Cons(Tensor[(3), int32]{3, 3, 3}, Cons(Tensor[(2), int32]{2, 2}, Nil))");
+}
+
 }  // namespace dlcc::relay
