@@ -14,9 +14,10 @@
 
 namespace dlcc::relay {
 
-// `own`: sizes that are other ones at each call of a function whose parameters are tensors with them. If parameters
-// that are data have such sizes of no function around, they get the types `forget(type, sizes)`, with "?" for these
-// sizes in data, and types that follow from them are removed, so that inference finds them anew.
+// `own`: sizes that are other ones at each call of a function whose parameters are tensors with them, as ?1 above.
+// Where data that are parameters have such sizes of their own function (%list above), gives these parameters the types
+// `forget(type, sizes)`, with "?" for these sizes in data, and removes the types of variables and results in which the
+// sizes occur: inference finds them anew.
 void forget_foreign_sizes(Module&, const std::set<std::string>& own,
                           const std::function<Type(const Type&, const std::set<std::string>& sizes)>& forget);
 

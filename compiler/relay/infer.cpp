@@ -12,12 +12,39 @@
 
 namespace dlcc::relay {
 
-// Where inference chose sizes of functions without types, what it found is a program with types like any other: it is
-// inferred once more, as its printed text would be.
+static bool has_open_parameter(const Function& function) {
+  bool found = std::ranges::any_of(function.params, [](const Var& p) { return is_incomplete(p->type); });
+  std::function<void(const Block&)> visit = [&](const Block& block) {
+    for (const Binding& b : block.bindings) {
+      if (const MakeFunction* made = std::get_if<MakeFunction>(&b.op))
+        found =
+            found || std::ranges::any_of(made->function->params, [](const Var& p) { return is_incomplete(p->type); });
+      if (!found) for_each_block(b.op, visit);
+    }
+  };
+  visit(function.body);
+  return found;
+}
+
+// Functions without types get any sizes where data have tensors of any sizes. What inference finds with these is a
+// program with types like any other, which is inferred once more, as its text would be. Where that is no program, the
+// functions have the sizes of the arguments that are known first.
 bool infer_types(Module& module, Diagnostics& diagnostics) {
-  Inference inference(module, diagnostics);
-  if (!inference.run()) return false;
-  return !inference.has_chosen_sizes() || (Inference(module, diagnostics).run() && inference.has_no_foreign_sizes());
+  const bool is_open =
+      std::ranges::any_of(module.functions, [](const auto& f) { return has_open_parameter(f.second); });
+  if (is_open) {
+    Module typed = copy_with_own_variables(module);
+    Diagnostics found, again;
+    Inference inference(typed, found, Inference::SizesOfOpenFunctions::any);
+    const bool has_types = inference.run();
+    if (has_types && (!inference.has_chosen_sizes() || Inference(typed, again).run())) {
+      const bool is_sound = inference.has_no_foreign_sizes();
+      module = std::move(typed);
+      for (const Diagnostic& d : found.list()) diagnostics.add(d);
+      return is_sound;
+    }
+  }
+  return Inference(module, diagnostics).run();
 }
 
 bool Inference::run() {
@@ -46,7 +73,7 @@ bool Inference::run() {
   type_variables_.clear();
   for (auto& [name, function] : module_.functions) finish(function);
   if (!chosen_sizes_.empty() && !diagnostics_.has_errors())
-    forget_foreign_sizes(module_, chosen_sizes_, [this](const Type& type, const std::set<std::string>& sizes) {
+    forget_foreign_sizes(module_, sizes_of_open_bodies_, [this](const Type& type, const std::set<std::string>& sizes) {
       return with_any_sizes_in_data(type, sizes);
     });
   return !diagnostics_.has_errors();

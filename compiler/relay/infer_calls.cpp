@@ -305,8 +305,8 @@ Type Inference::call_function(const Type& callee, Call& call, Callee kind, const
     for (const auto& [name, s] : symbols) sizes.emplace(name, Dim::symbol(s));
   std::vector<int> turns;
   for (size_t i = 0; i < call.args.size(); ++i) turns.push_back(turn_of(call.args[i], found[i], location));
-  for (const int turn : {0, 1, 2}) {
-    if (turn == 1) {  // data may have told the parameters of functions without types
+  for (const int turn : {0, 1, 2, 3}) {
+    if (turn == 2) {  // data may have told the parameters of functions without types
       for (size_t i = 0; i < call.args.size(); ++i)
         found[i] = take_any_sizes(call.args[i], found[i], f.params[i], location);
       widen_type_arguments(f, found, call, location);
@@ -348,11 +348,16 @@ Type Inference::call_function(const Type& callee, Call& call, Callee kind, const
 }
 
 // In which turn an argument is passed. Data come first: the type of a list decides which sizes its new element may
-// have, and not the element's size that of the list. A function of any size comes last: the other arguments tell for
-// which sizes a generic function uses it.
+// have, and not the element's size that of the list; of data, those whose tensors have any sizes. A function of any
+// size comes last: the other arguments tell for which sizes a generic function uses it.
 int Inference::turn_of(const Atom& arg, const Type& type, const SourceLocation& location) {
-  if (as<DataType>(unifier_.shallow(type))) return 0;
-  return has_own_sizes(arg, location) ? 2 : 1;
+  if (as<DataType>(unifier_.shallow(type))) {
+    const Type known = unifier_.resolve(type);
+    bool has_any_size = false;
+    if (known) for_each_symbol(known, [&](const Symbol& s) { has_any_size |= s.name == "?"; });
+    return has_any_size ? 0 : 1;
+  }
+  return has_own_sizes(arg, location) ? 3 : 2;
 }
 
 // The type of an argument where nothing is known but its type. The result of an instance that is inferred after the

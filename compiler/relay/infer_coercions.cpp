@@ -416,6 +416,8 @@ bool Inference::coerce(Atom& atom, const Type& found, const Type& expected, cons
   const FunctionType *function = as<FunctionType>(from), *wanted = as<FunctionType>(to);
   const bool is_instance = function && wanted && !function->type_params.empty() && wanted->type_params.empty();
   if (is_instance) return coerce_generic(atom, *function, to, location);
+  // If the function's result is known and its argument is not, such as A of a function fn (A) -> B whose result another
+  // function takes, A gets the sizes for which the result is that B.
   const bool is_open = wanted && std::ranges::any_of(wanted->params, [&](const Type& param) {
                          return is_incomplete(unifier_.resolve(param));
                        });
@@ -426,7 +428,8 @@ bool Inference::coerce(Atom& atom, const Type& found, const Type& expected, cons
     if (renamed != from && unifier_.unify(renamed, to)) return true;
     if (has_other_sizes(from, to)) {
       fix_sizes(atom, from, to, location);
-      return coerce(atom, type_of(atom, location), to, location);
+      const Type fixed = type_of(atom, location);
+      return !has_other_sizes(fixed, to) && coerce(atom, fixed, to, location);
     }
   }
   if (function && wanted) return coerce_sizes(atom, *function, *wanted, location);

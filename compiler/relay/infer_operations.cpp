@@ -101,7 +101,9 @@ static bool makes_open_function(const Block& body, int& budget) {
 
 Type Inference::infer(Binding& binding, MakeFunction& op) {
   Function& function = *op.function;
-  int budget = copied_operations_ < max_copied_operations / 2 ? 200 : 0;
+  const bool may_copy =
+      sizes_of_open_functions_ == SizesOfOpenFunctions::any && copied_operations_ < max_copied_operations / 2;
+  int budget = may_copy ? 200 : 0;
   const bool may_be_template =
       this->may_be_template(function) && (shared_.contains(binding.var->id) || has_kinds(function.type_params) ||
                                           calls_open_param(function) || makes_open_function(function.body, budget));

@@ -110,8 +110,8 @@ Type Inference::take_any_sizes(const Atom& function, const Type& found, const Ty
   for (size_t k = 0; k < f->params.size(); ++k) {
     const Type known = unifier_.resolve(w->params[k]);
     if (!is_incomplete(unifier_.resolve(f->params[k])) || !is_incomplete(known)) continue;
-    if (!known || !as<DataType>(known)) return found;  // a tensor of unknown type may be one with the result
-    has_open_data = true;
+    has_open_data = known && as<DataType>(known) && sizes_of_open_functions_ == SizesOfOpenFunctions::any;
+    if (!has_open_data) return found;  // a tensor of unknown type may be one with the result
   }
   const int first_symbol = next_symbol_;
   for (size_t k = 0; k < f->params.size(); ++k) {
@@ -122,6 +122,7 @@ Type Inference::take_any_sizes(const Atom& function, const Type& found, const Ty
   auto is_new = [first_symbol](const std::string& s) { return number_of({s}) >= first_symbol; };
   if (has_open_data) infer_at_once(function);  // before its data are the call's other data
   retry_relations();
+  for (int k = first_symbol; k < next_symbol_; ++k) sizes_of_open_bodies_.insert(fmt::format("?{}", k));
   auto given = [this, function, f_result = f->result, is_new] {
     const Type result = unifier_.resolve(f_result);
     if (is_incomplete(result) || as<FunctionType>(result)) return f_result;

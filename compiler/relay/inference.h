@@ -29,8 +29,11 @@ std::optional<std::string> plain_symbol(const Dim&);
 
 class Inference {
  public:
-  Inference(Module& module, Diagnostics& diagnostics)
-      : module_(module), diagnostics_(diagnostics), constructors_(module) {}
+  // The sizes of parameters without types where data have tensors of any sizes: any, also in functions that such
+  // functions make, and beside data whose tensors are not known; or, in these cases, those that are known first.
+  enum class SizesOfOpenFunctions : uint8_t { first, any };
+  Inference(Module& module, Diagnostics& diagnostics, SizesOfOpenFunctions sizes = SizesOfOpenFunctions::first)
+      : module_(module), diagnostics_(diagnostics), constructors_(module), sizes_of_open_functions_(sizes) {}
   bool run();
   // Whether a parameter without type has sizes that inference chose, or sizes without names.
   bool has_chosen_sizes() const { return has_unnamed_sizes_ || !chosen_sizes_.empty(); }
@@ -270,6 +273,7 @@ class Inference {
   Module& module_;
   Diagnostics& diagnostics_;
   const Constructors constructors_;
+  const SizesOfOpenFunctions sizes_of_open_functions_;
   Unifier unifier_;
   std::map<std::string, Type> signatures_;  // of global functions
   std::vector<Relation> relations_;
@@ -285,8 +289,9 @@ class Inference {
   std::map<int, std::set<std::string>> fixed_around_;  // those where a local function with sizes is made, by variable
   std::set<std::string> value_symbols_;  // those of them that are sizes of function values (function_sizes.h)
   int next_symbol_ = 1;
-  std::set<std::string> chosen_sizes_;  // of functions without types whose parameters have any sizes
-  bool has_unnamed_sizes_ = false;      // a tensor parameter has the size "?"
+  std::set<std::string> chosen_sizes_;          // of functions without types whose parameters have any sizes
+  std::set<std::string> sizes_of_open_bodies_;  // these, and those that the bodies of the functions define
+  bool has_unnamed_sizes_ = false;              // a tensor parameter has the size "?"
   // Symbols in the results of local functions that their bodies define, by variable. Each call of a function that is
   // used repeatedly has new ones.
   std::map<int, std::set<std::string>> result_symbols_;

@@ -129,6 +129,21 @@ TEST_CASE("data without types that a function takes and gives have tensors of an
                "(" + reversed + ", 1)");
 }
 
+TEST_CASE("data of one size are added to data of any sizes") {
+  const std::string main = "def @main() { " + list, three = "Tensor[(3), int32]{3, 3, 3}";
+  check_result(main + "@hd(@foldl(fn (%found, %x) { Cons(Some(%x), %found) }, Nil, %l)) }", "Some(" + three + ")");
+  check_result(main + "@hd(@foldl(fn (%found: List[Option[" + any + "]], %x: " + any + ") { Cons(Some(%x), %found) }, Nil, %l)) }", "Some(" + three + ")");
+  check_result(main + "@foldl(fn (%found, %x) { let %p = argwhere(%x - 2); Cons(prefix(%x, %p.1), %found) }, Nil, %l) }",
+               "Cons(" + three + ", Cons(Tensor[(0), int32]{}, Nil))");
+}
+
+TEST_CASE("a function without types has the size that is known first where none else is possible") {
+  const std::string main = "def @main() { " + list, three = "Tensor[(3), int32]{3, 3, 3}";
+  CHECK(result_of("def @reverse(%l, %found) { match (%l) { Nil => %found, Cons(%x, %rest) => @reverse(%rest, Cons(%x, %found)) } }\n" + main +
+                  "(@reverse(%l, Nil), @hd(@map(fn (%x) { %x + 1 }, %l))) }", {}) ==
+        "(Cons(" + three + ", Cons(Tensor[(2), int32]{2, 2}, Nil)), Tensor[(2), int32]{3, 3})");
+}
+
 TEST_CASE("a value outside of a function has none of its sizes") {
   for (const char* text : {"let %r = ref(Nil); let %u = @map(fn (%x) { let %d = ref_write(%r, Cons(%x, ref_read(%r))); 1 }, %l); ref_read(%r)",
                            "@map(fn (%g) { %g(full(1, shape=[1])) }, @map(fn (%x) { fn (%y) { concatenate((%x, %y)) } }, %l))"}) {
