@@ -26,25 +26,47 @@ static bool has_open_parameter(const Function& function) {
   return found;
 }
 
-// Functions without types get any sizes where data have tensors of any sizes. What inference finds with these is a
-// program with types like any other, which is inferred once more, as its text would be. Where that is no program, the
-// functions have the sizes of the arguments that are known first.
+// Reports the first reason why the types that inference found are not those of a program.
+static void report_wrong_types(const Diagnostics& reasons, Diagnostics& diagnostics) {
+  const Diagnostic& first = reasons.list().front();
+  std::vector<std::string> details = {"with the types that were found: " + first.message};
+  details.insert(details.end(), first.details.begin(), first.details.end());
+  diagnostics.error(DiagnosticId::cannot_infer, first.location,
+                    "the types of functions without types cannot be inferred from their uses", std::move(details),
+                    "give the parameters types, with ? for a size that is another one in each value");
+}
+
+// That the value of a variable has sizes of a function that is not around it (foreign_sizes.h).
+static void report_foreign_sizes(const Binding& b, Diagnostics& diagnostics) {
+  const std::string name = b.var->name.empty() ? "this value" : "%" + b.var->name;
+  diagnostics.error(DiagnosticId::cannot_infer, b.location,
+                    fmt::format("the sizes of {} are those of another function", name),
+                    {"so far: " + relay::str(b.var->type)},
+                    "write its type, with ? for these sizes, or the types of the function's parameters");
+}
+
+// What inference finds for functions without types is a program with types like any other: it must have types when it
+// is inferred once more, as its text would be. Such functions get any sizes where data have tensors of any sizes. Where
+// the types that follow do not fit, they have the sizes that are known first.
 bool infer_types(Module& module, Diagnostics& diagnostics) {
   const bool is_open =
       std::ranges::any_of(module.functions, [](const auto& f) { return has_open_parameter(f.second); });
-  if (is_open) {
-    Module typed = copy_with_own_variables(module);
-    Diagnostics found, again;
-    Inference inference(typed, found, Inference::SizesOfOpenFunctions::any);
-    const bool has_types = inference.run();
-    if (has_types && (!inference.has_chosen_sizes() || Inference(typed, again).run())) {
-      const bool is_sound = inference.has_no_foreign_sizes();
-      module = std::move(typed);
-      for (const Diagnostic& d : found.list()) diagnostics.add(d);
-      return is_sound;
-    }
+  const bool is_complete = !module.functions.contains("");
+  if (!is_open || !is_complete) return Inference(module, diagnostics).run();
+  Module typed = copy_with_own_variables(module);
+  Diagnostics found, reasons;
+  Inference any(typed, found, Inference::SizesOfOpenFunctions::any);
+  if (any.run() && Inference(typed, reasons).run()) {
+    module = std::move(typed);
+    find_foreign_sizes(module, any.chosen_sizes(), [&](const Binding& b) { report_foreign_sizes(b, found); });
+    for (const Diagnostic& d : found.list()) diagnostics.add(d);
+    return !found.has_errors();
   }
-  return Inference(module, diagnostics).run();
+  if (!Inference(module, diagnostics).run()) return false;
+  reasons = {};
+  if (Inference(module, reasons).run()) return true;
+  report_wrong_types(reasons, diagnostics);
+  return false;
 }
 
 bool Inference::run() {
@@ -76,17 +98,6 @@ bool Inference::run() {
     forget_foreign_sizes(module_, sizes_of_open_bodies_, [this](const Type& type, const std::set<std::string>& sizes) {
       return with_any_sizes_in_data(type, sizes);
     });
-  return !diagnostics_.has_errors();
-}
-
-// Reports variables whose types have sizes of functions that are not around them (foreign_sizes.h).
-bool Inference::has_no_foreign_sizes() {
-  find_foreign_sizes(module_, chosen_sizes_, [this](const Binding& b) {
-    const std::string name = b.var->name.empty() ? "this value" : "%" + b.var->name;
-    fail(DiagnosticId::cannot_infer, b.location, fmt::format("the sizes of {} are those of another function", name),
-         {"so far: " + relay::str(b.var->type)},
-         "write its type, with ? for these sizes, or the types of the function's parameters");
-  });
   return !diagnostics_.has_errors();
 }
 
@@ -451,13 +462,7 @@ void Inference::report_escape(const VarNode& var, const Type& type, const TypeVa
 void Inference::finish(Function& function) {
   const std::set<int> outer = type_variables_;
   for (const TypeVariable& v : function.type_params) type_variables_.insert(v.id);
-  for (Var& p : function.params) {
-    finish(*p, function.location);
-    for_each_field(p->type, [&](const Type& field) {
-      const TensorType* t = as<TensorType>(field);
-      has_unnamed_sizes_ |= t && std::ranges::count(t->shape, unknown_dim()) > 0;
-    });
-  }
+  for (Var& p : function.params) finish(*p, function.location);
   finish(function.body, function);
   VarNode result{0, "result", function.result_type};
   finish(result, function.location);

@@ -35,9 +35,8 @@ class Inference {
   Inference(Module& module, Diagnostics& diagnostics, SizesOfOpenFunctions sizes = SizesOfOpenFunctions::first)
       : module_(module), diagnostics_(diagnostics), constructors_(module), sizes_of_open_functions_(sizes) {}
   bool run();
-  // Whether a parameter without type has sizes that inference chose, or sizes without names.
-  bool has_chosen_sizes() const { return has_unnamed_sizes_ || !chosen_sizes_.empty(); }
-  bool has_no_foreign_sizes();
+  // Sizes of functions without types, other ones at each of their calls.
+  const std::set<std::string>& chosen_sizes() const { return chosen_sizes_; }
 
  private:
   // ---- functions and blocks (infer.cpp)
@@ -291,7 +290,6 @@ class Inference {
   int next_symbol_ = 1;
   std::set<std::string> chosen_sizes_;          // of functions without types whose parameters have any sizes
   std::set<std::string> sizes_of_open_bodies_;  // these, and those that the bodies of the functions define
-  bool has_unnamed_sizes_ = false;              // a tensor parameter has the size "?"
   // Symbols in the results of local functions that their bodies define, by variable. Each call of a function that is
   // used repeatedly has new ones.
   std::map<int, std::set<std::string>> result_symbols_;

@@ -137,11 +137,15 @@ TEST_CASE("data of one size are added to data of any sizes") {
                "Cons(" + three + ", Cons(Tensor[(0), int32]{}, Nil))");
 }
 
-TEST_CASE("a function without types has the size that is known first where none else is possible") {
-  const std::string main = "def @main() { " + list, three = "Tensor[(3), int32]{3, 3, 3}";
-  CHECK(result_of("def @reverse(%l, %found) { match (%l) { Nil => %found, Cons(%x, %rest) => @reverse(%rest, Cons(%x, %found)) } }\n" + main +
-                  "(@reverse(%l, Nil), @hd(@map(fn (%x) { %x + 1 }, %l))) }", {}) ==
-        "(Cons(" + three + ", Cons(Tensor[(2), int32]{2, 2}, Nil)), Tensor[(2), int32]{3, 3})");
+TEST_CASE("a function without types that calls itself has one type") {
+  const std::string reverse = " { match (%l) { Nil => %found, Cons(%x, %rest) => @reverse(%rest, Cons(%x, %found)) } }\n";
+  const std::string main = "def @main() { " + list + "@reverse(%l, Nil) }";
+  Diagnostics d;
+  CHECK_FALSE(import_text("def @reverse(%l, %found)" + reverse + main, d));
+  CHECK_MESSAGE(d.str().find("the types of functions without types cannot be inferred from their uses") != std::string::npos, d.str());
+  check_result("def @reverse(%l: List[" + any + "], %found: List[" + any + "]) -> List[" + any + "]" + reverse + main,
+               "Cons(Tensor[(3), int32]{3, 3, 3}, Cons(Tensor[(2), int32]{2, 2}, Nil))");
+  check_result("def @reverse(%l, %found)" + reverse + "def @main() { @reverse(Cons(" + twos + ", Nil), Nil) }", "Cons(Tensor[(2), int32]{2, 2}, Nil)");
 }
 
 TEST_CASE("a value outside of a function has none of its sizes") {
