@@ -48,6 +48,7 @@
 #include "lower/sample_sizes.h"
 #include "lower/value_addresses.h"
 #include "lower/walk.h"
+#include "support/parallel_for.h"
 #include "tensor/simplify.h"
 #include "tensor/visit.h"
 
@@ -446,33 +447,35 @@ void for_each_plan(const Program& program, const StoragePlan& plan, const Check&
   for (size_t k = 0; k < program.functions.size(); ++k) check(program.functions[k], plan.functions[k]);
 }
 
-void check_all_sizes(const Program& program, const StoragePlan& plan) {
+void check_all_sizes(const Program& program, const StoragePlan& plan, int jobs) {
   std::vector<AliasAnalysis> aliases;
   for_each_plan(program, plan, [&](const Function& f, const FunctionPlan& own) {
     aliases.emplace_back(program, f, own, plan.functions);
     if (!aliases.back().violation().empty()) fail("{}", aliases.back().violation());
   });
   const AdmittedSizes admitted(program);
-  for (const auto& sizes : sample_sizes(program)) {
-    if (admitted.status_at(sizes) != tensor::Status::ok) continue;
+  std::vector<Sizes> samples = sample_sizes(program);
+  std::erase_if(samples, [&](const Sizes& sizes) { return admitted.status_at(sizes) != tensor::Status::ok; });
+  parallel_for(samples.size(), jobs, [&](size_t sample) {
+    const Sizes& sizes = samples[sample];
     const Program at = instantiate(program, sizes);
     PlanChecker(at, at, plan, plan.functions, &aliases[0], sizes).run();
     for (size_t k = 0; k < at.functions.size(); ++k)
       if (admits(program.functions[k], sizes))
         PlanChecker(at, at.functions[k], plan.functions[k], plan.functions, &aliases[k + 1], sizes).run();
-  }
+  });
 }
 
 }  // namespace
 
-std::string check_storage(const Program& program, const StoragePlan& plan) {
+std::string check_storage(const Program& program, const StoragePlan& plan, int jobs) {
   try {
     if (!has_symbols(program))
       for_each_plan(program, plan, [&](const Function& f, const FunctionPlan& own) {
         if (admits(f, {})) PlanChecker(program, f, own, plan.functions, nullptr, {}).run();
       });
     else
-      check_all_sizes(program, plan);
+      check_all_sizes(program, plan, jobs);
     return {};
   } catch (const Violation& violation) {
     return violation.text;

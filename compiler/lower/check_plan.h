@@ -10,7 +10,8 @@
 namespace dlcc::lower {
 
 // Executes the program over a map from each byte of memory to the value last written there: every read must find its
-// own value in every byte. Returns an empty string for a correct plan, else a message about the first violation.
-std::string check_storage(const Program&, const StoragePlan&);
+// own value in every byte. Programs with symbols are executed at several sizes, which `jobs` threads share. Returns an
+// empty string for a correct plan, else a message about a violation.
+std::string check_storage(const Program&, const StoragePlan&, int jobs = 1);
 
 }  // namespace dlcc::lower

@@ -147,7 +147,8 @@ std::optional<Planned> Compiler::plan(const relay::Module& module, const targets
   targets::remove_unused_extensions(result.program, result.target);
   result.program.largest_object = result.target.largest_object;
   result.plan = timer_.run("plan", [&] { return lower::plan_storage(result.program); });
-  std::string wrong = timer_.run("check plan", [&] { return lower::check_storage(result.program, result.plan); });
+  std::string wrong =
+      timer_.run("check plan", [&] { return lower::check_storage(result.program, result.plan, options_.jobs); });
   DLCC_CHECK(wrong.empty(), "the storage plan is wrong: {}", wrong);
 
   result.interface = describe_interface(module, result.program, result.plan, options_, result.target, model_hash_);

@@ -284,6 +284,7 @@ std::map<std::string, Dim> Inference::sizes_as_in(const FunctionType& found, con
                                                   const std::function<bool(const std::string&)>& own) const {
   std::vector<DimPair> pairs, pairs_of_result;
   bool is_known = true;
+  Type result, wanted;
   const FunctionType *f = &found, *e = &expected;
   while (f && e && f->params.size() == e->params.size()) {
     for (size_t k = 0; k < f->params.size(); ++k) {
@@ -291,10 +292,11 @@ std::map<std::string, Dim> Inference::sizes_as_in(const FunctionType& found, con
       is_known = is_known && !is_incomplete(param);
       add_dim_pairs(unifier_.resolve(f->params[k]), param, pairs);
     }
-    const Type result = unifier_.resolve(f->result), wanted = unifier_.resolve(e->result);
+    result = unifier_.shallow(f->result);
+    wanted = unifier_.shallow(e->result);
     f = as<FunctionType>(result);
     e = as<FunctionType>(wanted);
-    if (!is_known && !f && !e) add_dim_pairs(result, wanted, pairs_of_result);
+    if (!is_known && !f && !e) add_dim_pairs(unifier_.resolve(result), unifier_.resolve(wanted), pairs_of_result);
   }
   std::map<std::string, Dim> sizes;
   match_sizes(pairs, own, sizes);
