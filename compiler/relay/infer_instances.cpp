@@ -315,12 +315,6 @@ void Inference::settle(Instance& instance) {
       instance.use, "the function that is called", &instance);
 }
 
-// Infers an instance of the operation that is being inferred, though the types of parameters are not known.
-void Inference::infer_at_once(const Atom& name) {
-  const auto instance = std::ranges::find_if(calling_, [&](const Instance* i) { return names_same(i->name, name); });
-  if (instance != calling_.end() && !std::exchange((*instance)->is_settled, true)) infer_instance(**instance);
-}
-
 void Inference::infer_instance(Instance& instance) {
   instance.is_inferred = true;
   std::vector<Binding>* out = out_;

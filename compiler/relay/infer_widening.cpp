@@ -106,12 +106,12 @@ Type Inference::take_any_sizes(const Atom& function, const Type& found, const Ty
   const Type type = unifier_.shallow(found), wanted = unifier_.shallow(expected);
   const FunctionType *f = as<FunctionType>(type), *w = as<FunctionType>(wanted);
   if (!f || !w || f->params.size() != w->params.size()) return found;
-  bool has_open_data = false;
   for (size_t k = 0; k < f->params.size(); ++k) {
     const Type known = unifier_.resolve(w->params[k]);
     if (!is_incomplete(unifier_.resolve(f->params[k])) || !is_incomplete(known)) continue;
-    has_open_data = known && as<DataType>(known) && sizes_of_open_functions_ == SizesOfOpenFunctions::any;
-    if (!has_open_data) return found;  // a tensor of unknown type may be one with the result
+    const bool is_data = known && as<DataType>(known);
+    const bool may_be_open = is_data && sizes_of_open_functions_ == SizesOfOpenFunctions::any;
+    if (!may_be_open) return found;  // a tensor of unknown type may be one with the result
   }
   const int first_symbol = next_symbol_;
   for (size_t k = 0; k < f->params.size(); ++k) {
@@ -120,7 +120,6 @@ Type Inference::take_any_sizes(const Atom& function, const Type& found, const Ty
   }
   if (next_symbol_ == first_symbol) return found;
   auto is_new = [first_symbol](const std::string& s) { return number_of({s}) >= first_symbol; };
-  if (has_open_data) infer_at_once(function);  // before its data are the call's other data
   retry_relations();
   for (int k = first_symbol; k < next_symbol_; ++k) sizes_of_open_bodies_.insert(fmt::format("?{}", k));
   auto given = [this, function, f_result = f->result, is_new] {

@@ -213,7 +213,6 @@ class Inference {
   std::vector<Instance*> instantiate_functions(Operation&, const SourceLocation&);
   Instance* instantiate_function(Atom&, const SourceLocation&);
   void settle(Instance&);
-  void infer_at_once(const Atom& instance);
   void infer_instance(Instance&);
   Type type_of(const Instance&) const;
   bool is_bound_at_use(const Instance&) const;
