@@ -257,10 +257,26 @@ Type Inference::own_sizes_of_annotation(const Type& annotation) {
   return function_type(std::move(params), with_unknown_sizes(result, known), f->type_params);
 }
 
+// Fills holes for the element types of tensors in a type that has sizes, such as _ in Tensor[(?), _], by those of the
+// value. The sizes may be other ones.
+void Inference::fill_element_types(const Type& found, const Type& annotation) {
+  const Type from = unifier_.shallow(found), to = unifier_.shallow(annotation);
+  const TensorType* tensor = as<TensorType>(from);
+  const OpenTensorType* open = as<OpenTensorType>(to);
+  if (tensor && open) {
+    unifier_.unify(open->element, with_shape(*tensor, {}));
+    return;
+  }
+  const std::vector<Type> parts = parts_of(from), wanted = parts_of(to);
+  if (from->v.index() != to->v.index() || parts.size() != wanted.size()) return;
+  for (size_t k = 0; k < parts.size(); ++k) fill_element_types(parts[k], wanted[k]);
+}
+
 // The annotation with "?" for sizes that it leaves unknown. The symbols that the operation introduced, from number
 // `first_symbol` on, get the names in the annotation.
 Type Inference::name_new_symbols(const Type& found, const Type& annotation, int first_symbol,
                                  std::map<std::string, Dim>& names) {
+  fill_element_types(found, annotation);
   const Type f = unifier_.shallow(found), a = unifier_.shallow(annotation);
   const TupleType *found_fields = as<TupleType>(f), *fields = as<TupleType>(a);
   if (found_fields && fields && found_fields->fields.size() == fields->fields.size()) {

@@ -86,6 +86,7 @@ void Inference::name_result_sizes(Function& function, const Type& declared, int 
 // The value of the body becomes one of the result's type, which has the sizes that are found in place of unknown ones.
 void Inference::coerce_result(Function& function, const Type& found, const Type& declared,
                               const std::set<std::string>& known, const SourceLocation& location) {
+  fill_element_types(found, declared);
   const Type expected = expected_result(declared, found, known);
   std::vector<Binding>* outer = std::exchange(out_, &function.body.bindings);
   const Atom value = function.body.result;

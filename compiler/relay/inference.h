@@ -62,6 +62,7 @@ class Inference {
   void name_sizes_in_data(const Type& found, const Type& annotation, int first_symbol,
                           std::map<std::string, Dim>& names) const;
   Type own_sizes_of_annotation(const Type& annotation);
+  void fill_element_types(const Type& found, const Type& annotation);
   Type name_new_symbols(const Type& found, const Type& annotation, int first_symbol, std::map<std::string, Dim>& names);
   void apply_annotation(Binding&, Type found, Type annotation, int first_symbol);
   bool has_annotated_sizes(Binding&, const Type& found, const Type& annotation);
