@@ -196,6 +196,9 @@ class MatchChecker {
     if (!m.complete) return;
     matrix_.begin();
     auto missing = matrix_.unmatched(rows, 1);
+    if (matrix_.is_exhausted())
+      diagnostics_.warning(DiagnosticId::type_mismatch, location,
+                           "it is not known whether this match has an arm for every value: its patterns are too many");
     if (!missing) return;
     good_ = false;
     diagnostics_.error(DiagnosticId::type_mismatch, location,

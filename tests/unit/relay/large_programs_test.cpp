@@ -107,4 +107,22 @@ TEST_CASE("a chain of functions without types, each of which uses the one before
   check_time(text + "(%f200(%x), %f200(%n)) }", 10);
 }
 
+TEST_CASE("a match with too many combinations of patterns is not checked, with a warning") {
+  constexpr int columns = 50, rows = 200;
+  std::string text = "type T { A, B, C }\ndef @main(%x: (" + repeat("T, ", columns) + ")) { match (%x) {";
+  for (int row = 0; row < rows; ++row) {
+    std::vector<std::string> patterns(columns, "_");
+    patterns[static_cast<size_t>(7 * row % columns)] = "ABC"[row % 3];
+    patterns[static_cast<size_t>((11 * row + 5) % columns)] = "ABC"[row / 3 % 3];
+    text += fmt::format("({}) => {},", fmt::join(patterns, ", "), row);
+  }
+  on_deep_stack([&] {
+    Diagnostics d;
+    auto module = frontends::relay_text::parse(text + "} }", {.file = "t", .outside_constant = {}}, d);
+    REQUIRE_MESSAGE(module, d.str());
+    CHECK(check_matches(*module, d));
+    CHECK_MESSAGE(d.str().find("it is not known whether this match has an arm for every value") != std::string::npos, d.str());
+  });
+}
+
 }  // namespace dlcc::relay
