@@ -17,6 +17,7 @@
 #include "program.h"
 #include "relay/interpret.h"
 #include "relay/passes/passes.h"
+#include "relay/structural_equality.h"
 #include "relay/type_arguments.h"
 #include "relay/types_in.h"
 #include "support/deep_stack.h"
@@ -61,6 +62,7 @@ void check_text(const Module& module, const std::string& when) {
   const bool has_types = infer_types(*again, d) && verify(*again, d);
   demand(has_types, fmt::format("{}: has no types again: {}", when, d.str()));
   demand(print(*again) == text, fmt::format("{}: prints differently when read again", when));
+  demand(structurally_equal(module, *again), fmt::format("{}: is another program when read again", when));
 }
 
 void check_types(Module& module, const std::string& when) {

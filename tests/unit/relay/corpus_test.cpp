@@ -11,6 +11,8 @@
 #include <sstream>
 
 #include "frontends/relay/parser.h"
+#include "relay/passes/passes.h"
+#include "relay/structural_equality.h"
 #include "text_file.h"
 
 namespace dlcc {
@@ -41,6 +43,14 @@ std::string round_trip(const std::string& text) {
   auto again = frontends::relay_text::parse(printed, {}, d);
   if (!again) return "printed text is not read: " + d.str();
   return relay::print(*again) == printed ? "" : "printed text changes when read";
+}
+
+// With its types, a module is the program of its text.
+std::string problem_of_typed_text(const relay::Module& module) {
+  Diagnostics d;
+  auto again = frontends::relay_text::parse(relay::print(module), {}, d);
+  if (!again || !relay::infer_types(*again, d)) return "the text with types has none: " + d.str();
+  return relay::structurally_equal(module, *again) ? "" : "the text with types is another program";
 }
 
 // The types that TVM printed in comments /* ty=... */, by the line on which they end. Only the last one of a line: it
@@ -108,6 +118,7 @@ std::string type_problems(const std::string& text) {
   std::map<int, std::string> expected = printed_types(text);
   std::string problem;
   for (const auto& [name, f] : module->functions) compare_types(f.body, expected, problem);
+  if (problem.empty() && is_complete) problem = problem_of_typed_text(*module);
   return problem.empty() ? problem_without_types(*module) : problem;
 }
 
@@ -163,6 +174,40 @@ TEST_CASE("programs of other projects parse, print and parse again, or are rejec
   }
   MESSAGE("parser cases: " << strings.good << " as expected, " << strings.excepted << " exceptions");
   CHECK(strings.good > 50);
+}
+
+TEST_CASE("passes give what TVM's passes give") {
+  struct Pair {
+    const char *pass, *before, *after;
+  };
+  static constexpr Pair pairs[] = {
+      {"eliminate-dead-code", "dead_code_elimination__test_dead_let__L48", "dead_code_elimination__test_dead_let__L55"},
+      {"eliminate-dead-code", "dead_code_elimination__test_nested_let__L84", "dead_code_elimination__test_nested_let__L92"},
+      {"eliminate-dead-code", "dead_code_elimination__test_add_with_let__L164", "dead_code_elimination__test_add_with_let__L171"},
+      {"eliminate-dead-code", "dead_code_elimination__test_tuple_get_item__L184", "dead_code_elimination__test_tuple_get_item__L192"},
+      {"eta-expand", "eta_expand__test_eta_expand_global_var__L29", "eta_expand__test_eta_expand_global_var__L43"},
+  };
+  const fs::path folder = fs::path(DLCC_TEST_DATA) / "relay" / "tvm";
+  if (std::string(DLCC_TEST_DATA).empty() || !fs::exists(folder)) {
+    MESSAGE("skipped: DLCC_TEST_DATA names no folder with relay programs");
+    return;
+  }
+  for (const Pair& pair : pairs) {
+    Diagnostics d;
+    auto typed = [&](const char* name) {
+      auto module = frontends::relay_text::parse(read_text(folder / (std::string("test_pass_") + name + ".relay")), {}, d);
+      REQUIRE_MESSAGE((module && relay::infer_types(*module, d)), name << ": " << d.str());
+      return std::move(*module);
+    };
+    const auto pass = std::ranges::find(relay::all_passes(), std::string(pair.pass), &relay::PassInfo::name);
+    REQUIRE(pass != relay::all_passes().end());
+    relay::PassContext context{.diagnostics = &d};
+    relay::Module found = pass->run(typed(pair.before), context);
+    REQUIRE_MESSAGE((!d.has_errors() && relay::infer_types(found, d)), d.str());
+    const relay::Module expected = typed(pair.after);
+    CHECK_MESSAGE(relay::structurally_equal(found, expected), pair.before << ":\n" << relay::print(found));
+    CHECK_FALSE(relay::structurally_equal(typed(pair.before), expected));
+  }
 }
 
 }  // namespace dlcc
