@@ -55,6 +55,7 @@ class PossibleSizes {
 // The smallest and the largest index that is read.
 struct IndexRange {
   Dim low, high;
+  bool has_sizes = false;  // whether the index has symbols, which may be related to those of the buffer
 };
 
 // Empty if the bounds of the index are not certainly reached. A sum of multiples of different axes reaches both.
@@ -64,6 +65,11 @@ std::optional<IndexRange> indices_read(const Expr& index, const Stage& stage, co
   IndexRange read{form.constant, form.constant};
   for (const auto& [atom, coefficient] : form.terms) {
     const VarRef* ref = as<VarRef>(atom);
+    if (ref && is_symbol_var(ref->var)) {
+      const Dim size = Dim(coefficient) * Dim::symbol({ref->var->name});
+      read = {read.low + size, read.high + size, true};
+      continue;
+    }
     const auto axis = ref ? std::ranges::find(axes, ref->var, &Axis::var) : axes.end();
     if (axis == axes.end()) return std::nullopt;
     Dim& end = coefficient > 0 ? read.high : read.low;
@@ -78,8 +84,11 @@ std::optional<std::string> out_of_range(const Load& load, const Expr& whole, con
   for (size_t d = 0; d < std::min(shape.size(), load.indices.size()); ++d) {
     const auto read = indices_read(load.indices[d], stage, axes);
     if (!read) continue;
-    const bool is_negative = sizes.may_be_negative(read->low);
-    if (!is_negative && !sizes.may_be_negative(shape[d] - Dim(1) - read->high)) continue;
+    auto may_be_negative = [&](const Dim& size) {
+      return read->has_sizes ? provably_lt(size, 0) : sizes.may_be_negative(size);
+    };
+    const bool is_negative = may_be_negative(read->low);
+    if (!is_negative && !may_be_negative(shape[d] - Dim(1) - read->high)) continue;
     return fmt::format("{} reads index {} of axis {}, which has {} elements", print(whole),
                        (is_negative ? read->low : read->high).str(), d, shape[d].str());
   }
