@@ -85,9 +85,12 @@ bool Inference::calls_open_param(const Function& function) const {
   return std::ranges::any_of(function.params, [&](const Var& p) { return !p->type && called_.contains(p->id); });
 }
 
-// Whether the function, which has at most `budget` operations, makes a function without types: which sizes that one
-// takes may depend on the types of this one's parameters. The copies of functions in functions are quadratic, so that
-// there are none of long ones.
+// A function that makes functions without types is inferred at each use if it has at most these operations. The copies
+// of functions in functions take quadratic time.
+static constexpr int most_operations_of_maker = 200;
+
+// Whether the body, which has at most `budget` operations, makes a function without types. Which sizes that one takes
+// may depend on the types of the parameters around it.
 static bool makes_open_function(const Block& body, int& budget) {
   bool found = false;
   for (const Binding& b : body.bindings) {
@@ -103,7 +106,7 @@ Type Inference::infer(Binding& binding, MakeFunction& op) {
   Function& function = *op.function;
   const bool may_copy =
       sizes_of_open_functions_ == SizesOfOpenFunctions::any && copied_operations_ < max_copied_operations / 2;
-  int budget = may_copy ? 200 : 0;
+  int budget = may_copy ? most_operations_of_maker : 0;
   const bool may_be_template =
       this->may_be_template(function) && (shared_.contains(binding.var->id) || has_kinds(function.type_params) ||
                                           calls_open_param(function) || makes_open_function(function.body, budget));

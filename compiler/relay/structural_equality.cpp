@@ -18,7 +18,10 @@ class Renaming {
     if (!is_new) return forth->second == b;
     return back_.emplace(b, a).second;
   }
-  const std::map<Name, Name>& forth() const { return forth_; }
+  // The name in place of one of the first module, which must have one.
+  const Name& of(const Name& a) const { return forth_.at(a); }
+  bool has(const Name& a) const { return forth_.contains(a); }
+  bool is_taken(const Name& b) const { return back_.contains(b); }
 
  private:
   std::map<Name, Name> forth_, back_;
@@ -73,15 +76,13 @@ class ModuleComparison {
   bool same(const Dim& a, const Dim& b) {
     const std::vector<Symbol> symbols = a.symbols(), others = b.symbols();
     std::vector<Symbol> fresh, other_fresh;
-    std::ranges::copy_if(symbols, std::back_inserter(fresh),
-                         [&](const Symbol& s) { return !sizes_.forth().contains(s.name); });
-    for (const Symbol& s : others)
-      if (std::ranges::none_of(sizes_.forth(), [&](const auto& pair) { return pair.second == s.name; }))
-        other_fresh.push_back(s);
+    std::ranges::copy_if(symbols, std::back_inserter(fresh), [&](const Symbol& s) { return !sizes_.has(s.name); });
+    std::ranges::copy_if(others, std::back_inserter(other_fresh),
+                         [&](const Symbol& s) { return !sizes_.is_taken(s.name); });
     if (!same(fresh, other_fresh)) return false;
     std::map<std::string, Dim> renamed;
     for (const Symbol& s : symbols) {
-      const auto other = std::ranges::find(others, sizes_.forth().at(s.name), &Symbol::name);
+      const auto other = std::ranges::find(others, sizes_.of(s.name), &Symbol::name);
       if (other == others.end()) return false;
       renamed.emplace(s.name, Dim::symbol(*other));
     }

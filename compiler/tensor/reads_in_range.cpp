@@ -84,11 +84,11 @@ std::optional<std::string> out_of_range(const Load& load, const Expr& whole, con
   for (size_t d = 0; d < std::min(shape.size(), load.indices.size()); ++d) {
     const auto read = indices_read(load.indices[d], stage, axes);
     if (!read) continue;
-    auto may_be_negative = [&](const Dim& size) {
+    auto is_outside = [&](const Dim& size) {
       return read->has_sizes ? provably_lt(size, 0) : sizes.may_be_negative(size);
     };
-    const bool is_negative = may_be_negative(read->low);
-    if (!is_negative && !may_be_negative(shape[d] - Dim(1) - read->high)) continue;
+    const bool is_negative = is_outside(read->low);
+    if (!is_negative && !is_outside(shape[d] - Dim(1) - read->high)) continue;
     return fmt::format("{} reads index {} of axis {}, which has {} elements", print(whole),
                        (is_negative ? read->low : read->high).str(), d, shape[d].str());
   }
