@@ -178,11 +178,11 @@ void Inference::infer_binding(Binding binding) {
   std::swap(calling_, instances);
   for (Instance* instance : instances) settle(*instance);
   found = unifier_.shallow(found);
-  if (found->depth > type_limits::depth || found->size > type_limits::size)
+  if (const TypeLimits& limits = unifier_.limits(); limits.exclude(found))
     found = fail(DiagnosticId::too_large, binding.location,
                  fmt::format("the type of {} is too large: it has more than {}", describe(binding.var),
-                             found->depth > type_limits::depth ? fmt::format("{} levels", type_limits::depth)
-                                                               : fmt::format("{} parts", type_limits::size)));
+                             found->depth > limits.depth ? fmt::format("{} levels", limits.depth)
+                                                         : fmt::format("{} parts", limits.size)));
   if (annotation)
     apply_annotation(binding, found, annotation, first_symbol);
   else

@@ -303,6 +303,7 @@ Type Inference::call_function(const Type& callee, Call& call, Callee kind, const
   learn_sizes(found, f, sizes);
   if (kind == Callee::tensors)  // a symbol that is no parameter's dimension is the module's
     for (const auto& [name, s] : symbols) sizes.emplace(name, Dim::symbol(s));
+  std::vector<size_t> passed;
   std::vector<int> turns;
   for (size_t i = 0; i < call.args.size(); ++i) turns.push_back(turn_of(call.args[i], found[i], location));
   for (const int turn : {0, 1, 2, 3}) {
@@ -311,8 +312,11 @@ Type Inference::call_function(const Type& callee, Call& call, Callee kind, const
         found[i] = take_any_sizes(call.args[i], found[i], f.params[i], location);
       widen_type_arguments(f, found, call, location);
     }
-    for (size_t i = 0; i < call.args.size(); ++i)
-      if (turns[i] == turn && !pass_argument(found[i], f.params[i], i, sizes, call, location)) return unifier_.fresh();
+    for (size_t i = 0; i < call.args.size(); ++i) {
+      if (turns[i] != turn) continue;
+      if (!pass_argument(found[i], f.params[i], i, sizes, call, passed, location)) return unifier_.fresh();
+      passed.push_back(i);
+    }
   }
   bool is_instance = false;
   for (Instance* instance : calling_) {
@@ -424,10 +428,44 @@ static std::string violated_bound(const std::vector<DimPair>& pairs, const std::
   return "";
 }
 
+static SourceLocation place_of_argument(const Call& call, size_t index, const SourceLocation& location) {
+  return index < call.ranges.size() ? location.within(call.ranges[index]) : location;
+}
+
+// The type of the callee before it was instantiated; null if it is none that was declared.
+Type Inference::declared_type(const Atom& callee) const {
+  if (const auto* constructor = std::get_if<ConstructorRef>(&callee))
+    if (const auto* known = constructors_.find(constructor->name)) return relay::type_of(*known);
+  const auto* global = std::get_if<GlobalRef>(&callee);
+  const auto signature = global ? signatures_.find(global->name) : signatures_.end();
+  return signature == signatures_.end() ? nullptr : signature->second;
+}
+
+// The places of the arguments that decided what the type variables in the type of a parameter are.
+std::vector<std::string> Inference::reasons_for_parameter(size_t index, const std::vector<size_t>& passed,
+                                                          const Call& call, const SourceLocation& location) {
+  const Type declared = declared_type(call.callee);
+  const FunctionType* f = as<FunctionType>(declared);
+  std::vector<std::string> reasons;
+  for (const TypeVariable& variable : f ? f->type_params : std::vector<TypeVariable>()) {
+    auto has_variable = [&](size_t k) {
+      bool has = false;
+      for_each_free_variable(f->params[k], [&](const TypeVariable& v) { has |= v == variable; });
+      return has;
+    };
+    const auto decided = has_variable(index) ? std::ranges::find_if(passed, has_variable) : passed.end();
+    if (decided != passed.end())
+      reasons.push_back(fmt::format("{}: argument {} decides what {} is: {}",
+                                    place_of_argument(call, *decided, location).str(), *decided + 1, variable.name,
+                                    text(type_of(call.args[*decided], location))));
+  }
+  return reasons;
+}
+
 bool Inference::pass_argument(Type found, Type param, size_t index, std::map<std::string, Dim>& sizes, Call& call,
-                              const SourceLocation& location) {
+                              const std::vector<size_t>& passed, const SourceLocation& location) {
   Atom& arg = call.args[index];
-  const SourceLocation place = index < call.ranges.size() ? location.within(call.ranges[index]) : location;
+  const SourceLocation place = place_of_argument(call, index, location);
   if (has_symbols(param)) {
     std::vector<DimPair> pairs;
     add_pairs_of_argument(unifier_.shallow(param), unifier_.resolve(found), pairs);
@@ -448,8 +486,10 @@ bool Inference::pass_argument(Type found, Type param, size_t index, std::map<std
   if (as<HoleType>(unifier_.shallow(param))) found = type_of_stored(arg, found);
   found = take_any_sizes(arg, found, param, location);
   if (coerce(arg, found, param, location)) return true;
+  std::vector<std::string> notes = reasons_for_parameter(index, passed, call, location);
+  std::ranges::move(declaration_of(call.callee), std::back_inserter(notes));
   mismatch(place, fmt::format("argument {} of {}", index + 1, describe(call.callee)), param, found, {},
-           declaration_of(call.callee));
+           std::move(notes));
   return false;
 }
 

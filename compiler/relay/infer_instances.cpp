@@ -237,7 +237,7 @@ int Inference::open_param(const Instance& instance) const {
   return 0;
 }
 
-// The type of the instance, as far as it is known. Null for a type beyond type_limits.
+// The type of the instance, as far as it is known. Null for a type beyond the limits.
 Type Inference::type_of(const Instance& instance) const {
   const Function& f = *instance.function;
   std::vector<Type> params;

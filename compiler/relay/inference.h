@@ -15,6 +15,7 @@
 #include "relay/general_values.h"
 #include "relay/instances.h"
 #include "relay/operator.h"
+#include "relay/types_in.h"
 #include "relay/unify.h"
 
 namespace dlcc::relay {
@@ -138,8 +139,12 @@ class Inference {
   Type type_of_argument(const Atom&, const SourceLocation&);
   std::vector<Type> types_of_arguments(const Call&, const SourceLocation&);
   void learn_sizes(const std::vector<Type>& found, const FunctionType&, std::map<std::string, Dim>& sizes);
+  // `passed`: the arguments that were passed before.
   bool pass_argument(Type found, Type param, size_t index, std::map<std::string, Dim>& sizes, Call&,
-                     const SourceLocation&);
+                     const std::vector<size_t>& passed, const SourceLocation&);
+  Type declared_type(const Atom& callee) const;
+  std::vector<std::string> reasons_for_parameter(size_t index, const std::vector<size_t>& passed, const Call&,
+                                                 const SourceLocation&);
   Type instantiate(const FunctionType&, const SourceLocation&);
 
   // ---- type variables that stand for tensors of several sizes (infer_widening.cpp)
@@ -273,7 +278,7 @@ class Inference {
   Diagnostics& diagnostics_;
   const Constructors constructors_;
   const SizesOfOpenFunctions sizes_of_open_functions_;
-  Unifier unifier_;
+  Unifier unifier_{limits_of_types(module_)};
   std::map<std::string, Type> signatures_;  // of global functions
   std::vector<Relation> relations_;
   std::map<int, std::vector<int>> waiting_;  // hole to relations

@@ -70,16 +70,17 @@ struct HoleType {  // to be inferred; ids are unique within one inference
 
 struct TypeNode {
   std::variant<TensorType, OpenTensorType, TupleType, FunctionType, DataType, RefType, VariableType, HoleType> v;
-  // Depth and number of nodes as a tree: parts are shared, so that a short program can build a type of exponential
-  // size. Inference refuses types beyond type_limits, which bounds every traversal.
-  int depth = 1;
-  int64_t size = 1;
+  // Depth and number of nodes as a tree.
+  int64_t depth = 1, size = 1;
 };
 
-namespace type_limits {
-inline constexpr int depth = 512;
-inline constexpr int64_t size = 1 << 16;
-}  // namespace type_limits
+// The largest types that are accepted, which bounds every traversal: parts are shared, so that a short program can
+// build a type of exponential size. The values here are those of an empty program; see limits_of_types() in types_in.h.
+struct TypeLimits {
+  int64_t depth = 512, size = 1 << 16;
+
+  bool exclude(const Type& t) const { return t && (t->size > size || t->depth > depth); }
+};
 
 Type tensor_type(Shape shape, DType dtype);
 Type tensor_type(const std::vector<int64_t>& shape, DType dtype);

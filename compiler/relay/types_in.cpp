@@ -35,6 +35,21 @@ void for_each_type(Function& function, const std::function<void(Type&)>& visit) 
   for_each_type(function.body, visit);
 }
 
+TypeLimits limits_of_types(Module& module) {
+  TypeLimits written{0, 0}, limits;
+  auto see = [&](const Type& type) {
+    ++limits.depth;
+    ++limits.size;
+    if (!type) return;
+    written.depth = std::max(written.depth, type->depth);
+    written.size = std::max(written.size, type->size);
+  };
+  for (auto& [name, f] : module.functions) for_each_type(f, see);
+  for (const auto& [name, def] : module.data_types)
+    for (const ConstructorDef& c : def.constructors) std::ranges::for_each(c.fields, see);
+  return {limits.depth + written.depth, limits.size + written.size};
+}
+
 static void for_each_dim(const AttrValue& value, const std::function<void(const Dim&)>& visit) {
   if (const AttrList* list = std::get_if<AttrList>(&value.v))
     for (const AttrValue& item : *list) for_each_dim(item, visit);

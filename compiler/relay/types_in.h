@@ -15,6 +15,10 @@ namespace dlcc::relay {
 void for_each_type(Function&, const std::function<void(Type&)>& visit);
 void for_each_type(Block&, const std::function<void(Type&)>& visit);
 
+// The limits for the types of a module, which grow with it: beyond those of an empty program, types may have a level
+// and a part for each operation, and the levels and parts of the types in it.
+TypeLimits limits_of_types(Module&);
+
 // Calls `visit` for every dimension that is named in the block apart from types: in attributes, bounds of sizes
 // and required sizes.
 void for_each_dim(const Block&, const std::function<void(const Dim&)>& visit);

@@ -9,10 +9,6 @@ namespace dlcc::relay {
 
 namespace {
 
-constexpr int64_t max_steps = 4 * type_limits::size;
-
-bool too_large(const Type& t) { return t && (t->size > type_limits::size || t->depth > type_limits::depth); }
-
 bool dims_fit(const Shape& found, const Shape& expected, bool subsume) {
   static const Dim any = unknown_dim();
   return std::ranges::equal(found, expected,
@@ -37,19 +33,19 @@ Type Unifier::shallow(const Type& type) const {
 Type Unifier::resolve(const Type& type) const {
   int64_t visited = 0;
   bool failed = false;
-  std::function<Type(const Type&, int)> go = [&](const Type& t, int depth) -> Type {
+  std::function<Type(const Type&, int64_t)> go = [&](const Type& t, int64_t depth) -> Type {
     depth += t ? t->depth : 0;
-    failed |= !t || too_large(t) || depth > type_limits::depth;
+    failed |= !t || limits_.exclude(t) || depth > limits_.depth;
     if (failed) return t;
     return map_leaves(t, [&](const Type& leaf) {
-      failed |= ++visited > type_limits::size;
+      failed |= ++visited > limits_.size;
       if (failed || !as<HoleType>(leaf)) return leaf;
       Type value = shallow(leaf);
       return as<HoleType>(value) ? value : go(value, depth);
     });
   };
   Type resolved = go(type, 0);
-  return failed || too_large(resolved) ? nullptr : resolved;
+  return failed || limits_.exclude(resolved) ? nullptr : resolved;
 }
 
 bool Unifier::unify(const Type& found, const Type& expected) {
@@ -58,7 +54,7 @@ bool Unifier::unify(const Type& found, const Type& expected) {
 }
 
 bool Unifier::unify(const Type& f, const Type& e, bool subsume) {
-  if (++steps_ > max_steps) return false;
+  if (++steps_ > 4 * limits_.size) return false;
   Type found = shallow(f), expected = shallow(e);
   if (found == expected) return true;
   if (!found || !expected) return false;
@@ -145,7 +141,7 @@ bool Unifier::unify_lists(const std::vector<Type>& found, const std::vector<Type
 }
 
 bool Unifier::fill(int hole, const Type& type) {
-  if (too_large(type) || occurs(hole, type)) return false;
+  if (limits_.exclude(type) || occurs(hole, type)) return false;
   value_[hole] = type;
   filled_.push_back(hole);
   return true;

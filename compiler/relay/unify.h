@@ -12,13 +12,17 @@ namespace dlcc::relay {
 
 class Unifier {
  public:
+  explicit Unifier(const TypeLimits& limits) : limits_(limits) {}
+
+  const TypeLimits& limits() const { return limits_; }
+
   // A new hole.
   Type fresh();
 
   // Follows filled holes at the top of the type, and in an open tensor type; deeper ones stay.
   Type shallow(const Type&) const;
 
-  // The type with every filled hole replaced. Null for a type beyond type_limits.
+  // The type with every filled hole replaced. Null for a type beyond the limits.
   Type resolve(const Type&) const;
 
   // Makes the two types equal by filling holes; false when that is impossible (holes may be filled partly then). A "?"
@@ -37,6 +41,7 @@ class Unifier {
   bool fill(int hole, const Type&);
   bool occurs(int hole, const Type&) const;
 
+  const TypeLimits limits_;
   std::vector<Type> value_ = {nullptr};  // by hole id; null while open. Id 0 is the hole of the text, never filled
   std::vector<int> filled_;
   int next_bound_ = 0;  // below it are the ids of type variables that stand for bound ones

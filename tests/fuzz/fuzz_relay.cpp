@@ -16,6 +16,7 @@
 #include "mutate_relay.h"
 #include "relay/interpret.h"
 #include "relay/passes/passes.h"
+#include "support/deep_stack.h"
 
 using namespace dlcc;
 using namespace dlcc::relay;
@@ -109,22 +110,25 @@ void check_pass(const PassInfo& pass, std::string_view input, const std::optiona
     demand(*found == *expected, pass.name.c_str(), *expected + " became " + *found);
 }
 
-}  // namespace
-
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  const std::string_view input(reinterpret_cast<const char*>(data), size);
+void check(std::string_view input) {
   Diagnostics d;
   auto parsed = frontends::relay_text::parse(input, {}, d);
   demand(parsed || d.has_errors(), "refused without a reason");
   if (parsed) check_text(*parsed);
   Diagnostics errors;
   const auto module = frontends::import_relay(input, {}, errors);
-  if (!module) return 0;
+  if (!module) return;
   demand(verify(*module, errors), "verification", errors.str());
   check_text(*module);
   const auto expected = outcome(*module, 20000);
   const auto passes = all_passes();
   check_pass(passes[std::hash<std::string_view>()(input) % passes.size()], input, expected);
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  on_deep_stack([&] { check({reinterpret_cast<const char*>(data), size}); });
   return 0;
 }
 

@@ -10,7 +10,7 @@ struct SplitAttrs {
   int64_t axis = 0;
 };
 
-constexpr int64_t most_pieces = type_limits::size - 2;  // of a tuple type, which counts itself and each piece
+constexpr int64_t most_pieces = (1 << 16) - 2;  // which bounds the size of the definition
 
 TypeError too_many_pieces(int64_t pieces) {
   return {DiagnosticId::too_large, fmt::format("a split has at most {} pieces, found {}", most_pieces, pieces), ""};

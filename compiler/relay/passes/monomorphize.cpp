@@ -31,14 +31,6 @@ namespace {
 
 constexpr size_t most_instances = 1000;  // of one function or data type
 
-// Whether the type is larger than the language allows: endlessly many types grow beyond that.
-bool is_too_large(const Type& type) {
-  return type && (type->size > type_limits::size || type->depth > type_limits::depth);
-}
-bool is_too_large(const TypeArguments& arguments) {
-  return std::ranges::any_of(arguments, [](const auto& argument) { return is_too_large(argument.second); });
-}
-
 std::string text_of(const std::vector<TypeVariable>& params, const TypeArguments& arguments) {
   std::string text;
   for (const TypeVariable& v : params) text += str(arguments.at(v.id)) + ";";
@@ -175,6 +167,10 @@ class Monomorphizer {
     functions_.emplace(instance, std::move(f));
   }
 
+  bool are_too_large(const TypeArguments& arguments) const {
+    return std::ranges::any_of(arguments, [&](const auto& argument) { return limits_.exclude(argument.second); });
+  }
+
   // A copy of the function with types for its variables.
   Function instance_of(const Function& generic, const TypeArguments& arguments, const std::string& name) {
     std::map<int, Atom> renamed;
@@ -183,7 +179,7 @@ class Monomorphizer {
     bool too_large = false;
     for_each_type(f, [&](Type& type) {
       type = with_arguments(type, arguments);
-      too_large |= is_too_large(type);
+      too_large |= limits_.exclude(type);
     });
     if (too_large) refuse_instance(name);
     for (const Var& p : f.params) check_monomorphic(p);
@@ -228,7 +224,7 @@ class Monomorphizer {
 
   std::string instance_of(const std::string& name, const FunctionType& type, TypeArguments arguments) {
     auto& instances = function_instances_[name];
-    if (is_too_large(arguments) || instances.size() >= most_instances) {
+    if (are_too_large(arguments) || instances.size() >= most_instances) {
       refuse_instance("@" + name);
       return name;
     }
@@ -391,7 +387,7 @@ class Monomorphizer {
     TypeArguments arguments;
     for (size_t k = 0; k < def.params.size(); ++k) arguments[def.params[k].id] = without_sizes(args[k]);
     auto& instances = data_instances_[def.name];
-    if (is_too_large(arguments) || instances.size() >= most_instances) {
+    if (are_too_large(arguments) || instances.size() >= most_instances) {
       refuse_instance(def);
       return none;
     }
@@ -409,7 +405,7 @@ class Monomorphizer {
       ConstructorDef fields{instance.constructors.at(c.name), {}};
       for (const Type& field : c.fields) {
         const Type type = with_arguments(field, arguments);
-        if (is_too_large(type)) refuse_instance(def);
+        if (limits_.exclude(type)) refuse_instance(def);
         fields.fields.push_back(instance_of(type));
       }
       copy.constructors.push_back(std::move(fields));
@@ -441,6 +437,7 @@ class Monomorphizer {
   }
 
   Module& module_;
+  const TypeLimits limits_ = limits_of_types(module_);  // endlessly many types grow beyond them
   Diagnostics& diagnostics_;
   std::map<std::string, Function> functions_;
   std::map<std::string, DataTypeDef> data_types_;

@@ -98,7 +98,7 @@ TEST_CASE("types that grow exponentially are refused") {
 }
 
 TEST_CASE("unification refuses infinite types and lists the type variables that it bound") {
-  Unifier u;
+  Unifier u(TypeLimits{});
   Type a = u.fresh(), b = u.fresh();
   CHECK(u.unify(a, tuple_type({b, tensor_type(Shape{}, dtype::f32)})));
   CHECK(!u.unify(b, tuple_type({a})));
@@ -111,7 +111,7 @@ TEST_CASE("unification refuses infinite types and lists the type variables that 
 }
 
 TEST_CASE("generic functions unify up to the names of their variables, on which no hole depends") {
-  Unifier u;
+  Unifier u(TypeLimits{});
   const TypeVariable a{1, "A"}, b{2, "B"};
   const Type hole = u.fresh(), other = u.fresh(), number = tensor_type(Shape{}, dtype::i32);
   auto pair = [](const TypeVariable& v, const Type& first) {

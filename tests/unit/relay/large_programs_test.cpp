@@ -51,6 +51,11 @@ TEST_CASE("a hundred thousand bindings") {
   check_time(text + fmt::format("%x{} }}", size), 10);
 }
 
+TEST_CASE("types nested a hundred thousand deep") {
+  check_time("def @main(%x: " + repeat("(", size) + "int32" + repeat(",)", size) + ") { %x }", 10);
+  check_time("def @main(%x: " + repeat("fn (int32) -> ", size) + "int32) { let %y = %x; %y }", 10);
+}
+
 TEST_CASE("expressions nested a hundred thousand deep") {
   check_time("def @main(%x: int32) {" + repeat("(", size) + "%x" + repeat(")", size) + "}", 10);
   check_time("def @main(%x: float32) {" + repeat("nn.relu(", size) + "%x" + repeat(")", size) + "}", 10);
