@@ -11,6 +11,7 @@
 #include "relay/interpret.h"
 #include "relay/unused_name.h"
 #include "support/ascii.h"
+#include "support/files.h"
 
 namespace dlcc::driver {
 
@@ -75,10 +76,9 @@ void move_up(Block& block, const std::string& file, int lines) {
   }
 }
 
-// A module whose @main is an expression of the parameter's type.
-std::optional<Module> read_expression(const std::string& text, const Module& model, const Var& param,
-                                      Diagnostics& diagnostics) {
-  const std::string file = "--input " + param->name;
+// A module whose @main is an expression of the parameter's type. `file`: the name for the text in messages.
+std::optional<Module> read_expression(const std::string& text, const std::string& file, const Module& model,
+                                      const Var& param, Diagnostics& diagnostics) {
   diagnostics.keep_text(file, text);
   if (!frontends::check_expression_syntax(text, file, diagnostics)) return std::nullopt;
   Module types;
@@ -97,7 +97,8 @@ std::optional<Module> read_expression(const std::string& text, const Module& mod
         std::erase_if(problem.details, [&](const std::string& d) { return d.starts_with(file); }) > 0;
     if (is_of_whole) {
       problem.message = fmt::format("the value must be of type {}", str(param->type));
-      problem.help = "give an expression of this type, or a tensor as a file: FILE.npy or FILE.pb";
+      problem.help =
+          "give an expression of this type, or a file: FILE.rly has an expression, FILE.npy or FILE.pb a tensor";
     }
     diagnostics.add(std::move(problem));
   }
@@ -108,7 +109,8 @@ std::optional<Module> read_expression(const std::string& text, const Module& mod
 
 Type type_of_tensor(const Constant& c) { return tensor_type(c.shape(), c.dtype()); }
 
-bool is_file(const std::string& text) { return text.ends_with(".npy") || text.ends_with(".pb"); }
+bool is_tensor_file(const std::string& text) { return text.ends_with(".npy") || text.ends_with(".pb"); }
+bool is_expression_file(const std::string& text) { return text.ends_with(".rly"); }
 
 // The type, with the lower bounds of its sizes.
 std::string text_of(const Type& type) {
@@ -136,15 +138,23 @@ bool check_type(const Type& found, const SourceLocation& location, const Var& pa
   return false;
 }
 
+void add_expression(const std::string& text, const std::string& file, const Var& param, Program& program,
+                    Diagnostics& diagnostics) {
+  auto expression = read_expression(text, file, program.model(), param, diagnostics);
+  const Type type = expression ? expression->functions.at("main").result_type : nullptr;
+  if (type && (!as<TensorType>(type) || check_type(type, {.file = file}, param, diagnostics)))
+    program.add(std::move(*expression));
+}
+
 void add_argument(const std::string& text, const Var& param, Program& program, Diagnostics& diagnostics) {
-  if (!is_file(text)) {
-    auto expression = read_expression(text, program.model(), param, diagnostics);
-    const Type type = expression ? expression->functions.at("main").result_type : nullptr;
-    if (type && (!as<TensorType>(type) || check_type(type, {.file = "--input " + param->name}, param, diagnostics)))
-      program.add(std::move(*expression));
-  } else if (auto tensor = read_tensor(text, diagnostics);
-             tensor && check_type(type_of_tensor(*tensor), {.file = text}, param, diagnostics)) {
-    program.add(std::move(*tensor));
+  if (is_tensor_file(text)) {
+    const auto tensor = read_tensor(text, diagnostics);
+    if (tensor && check_type(type_of_tensor(*tensor), {.file = text}, param, diagnostics)) program.add(*tensor);
+  } else if (is_expression_file(text)) {
+    if (const auto bytes = read_file(text, diagnostics))
+      add_expression({reinterpret_cast<const char*>(bytes->data()), bytes->size()}, text, param, program, diagnostics);
+  } else {
+    add_expression(text, "--input " + param->name, param, program, diagnostics);
   }
 }
 

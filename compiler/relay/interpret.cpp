@@ -5,12 +5,11 @@
 #include "relay/references.h"
 #include "relay/type_arguments.h"
 #include "shape/solve_sizes.h"
+#include "support/deep_stack.h"
 #include "tensor/analysis.h"
 
 namespace dlcc::relay {
 namespace {
-
-constexpr size_t deepest_recursion = size_t{1} << 24;  // activations at a time
 
 struct Activation {  // of a function
   const FunctionSlots* slots;
@@ -19,6 +18,11 @@ struct Activation {  // of a function
   std::shared_ptr<ActivationSizes> own_sizes;  // null for functions without symbols
   const SourceLocation* caller;                // the last call outside of the prelude that led to it
 };
+
+// About what an activation takes, in bytes: most of its values are scalars of their own.
+size_t memory_of(const FunctionSlots& slots) {
+  return sizeof(Activation) + slots.slot.size() * (sizeof(Value) + 2 * sizeof(Constant));
+}
 
 // A block that is being evaluated, and the operation whose value is needed next. When the block ends, its value becomes
 // the value of the current operation of the cursor below it on the stack.
@@ -108,9 +112,10 @@ class Machine {
     if (slots.has_symbols) next.sizes = next.own_sizes = std::make_shared<ActivationSizes>(closure.sizes);
     for (size_t k = 0; k < slots.captured.size(); ++k)
       next.values[slots.slot.at(slots.captured[k])] = slots.captured[k] == slots.self ? self : closure.captured[k];
-    if (activations_.size() >= deepest_recursion)
+    if ((memory_ += memory_of(slots)) > most_memory_)
       fail(DiagnosticId::too_large, location,
-           fmt::format("recursion deeper than {} calls cannot be evaluated", deepest_recursion));
+           fmt::format("recursion deeper than {} calls cannot be evaluated: it takes more than half of the memory",
+                       activations_.size()));
     activations_.push_back(std::move(next));
     cursors_.push_back({&f.body, 0, true});
     for (const auto& [symbol, size] : sizes)
@@ -121,6 +126,7 @@ class Machine {
 
   void pop_cursor() {
     if (cursors_.back().begins_activation) {
+      memory_ -= memory_of(*activations_.back().slots);
       spare_ = std::move(activations_.back().values);  // a loop needs no new memory for each iteration
       spare_.clear();
       activations_.pop_back();
@@ -439,6 +445,8 @@ class Machine {
   std::unordered_map<const Call*, std::vector<std::pair<Symbol, Dim>>> solved_sizes_;
   References references_;
   std::vector<Activation> activations_;
+  size_t memory_ = 0;  // about what they take, in bytes
+  const size_t most_memory_ = memory_for_recursion();
   std::vector<Constant> operands_;  // of the current operation
   std::vector<Value> spare_;        // empty, with the memory of an activation that has ended
   std::vector<Cursor> cursors_;

@@ -32,16 +32,6 @@ constexpr size_t min_stack = size_t{8} << 20;  // bytes: what Linux gives a main
 
 size_t page_size() { return static_cast<size_t>(std::max(sysconf(_SC_PAGESIZE), 4096L)); }
 
-// Half of the memory, but at most a quarter of the address space if that is limited; in bytes.
-size_t largest_stack() {
-  const auto pages = static_cast<size_t>(std::max(sysconf(_SC_PHYS_PAGES), 1L));
-  size_t size = pages * page_size() / 2;
-  rlimit space{};
-  if (getrlimit(RLIMIT_AS, &space) == 0 && space.rlim_cur != RLIM_INFINITY)
-    size = std::min<size_t>(size, space.rlim_cur / 4);
-  return std::max(size / page_size() * page_size(), min_stack);
-}
-
 struct Bounds {
   uintptr_t low = 0;
   size_t size = 0;
@@ -63,7 +53,7 @@ thread_local Bounds current_stack;  // of the calling thread; empty before it is
 class DeepStack {
  public:
   DeepStack() {
-    for (size_t size = largest_stack(); size >= min_stack; size /= 2) {
+    for (size_t size = memory_for_recursion(); size >= min_stack; size /= 2) {
       void* memory = mmap(nullptr, size + page_size(), PROT_READ | PROT_WRITE,
                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
       if (memory == MAP_FAILED) continue;
@@ -128,6 +118,15 @@ struct Switch {
 void run(unsigned high, unsigned low) { reinterpret_cast<Switch*>(static_cast<uintptr_t>(high) << 32 | low)->run(); }
 
 }  // namespace
+
+size_t memory_for_recursion() {
+  const auto pages = static_cast<size_t>(std::max(sysconf(_SC_PHYS_PAGES), 1L));
+  size_t size = pages * page_size() / 2;
+  rlimit space{};
+  if (getrlimit(RLIMIT_AS, &space) == 0 && space.rlim_cur != RLIM_INFINITY)
+    size = std::min<size_t>(size, space.rlim_cur / 4);
+  return std::max(size / page_size() * page_size(), min_stack);
+}
 
 void on_deep_stack(const std::function<void()>& work) {
   const DeepStack stack;

@@ -12,6 +12,10 @@ namespace dlcc {
 // Calls `work` in the calling thread, but on a stack of up to half of the machine's memory, and rethrows its exception.
 void on_deep_stack(const std::function<void()>& work);
 
+// What the recursion of a program may take, on a stack or elsewhere, in bytes: half of the machine's memory, but at
+// most a quarter of the address space if that is limited.
+size_t memory_for_recursion();
+
 // The size of the stack that the calling thread uses and its unused part, in bytes.
 struct StackSpace {
   size_t total, rest;

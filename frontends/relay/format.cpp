@@ -207,7 +207,12 @@ class Formatter {
 std::optional<std::string> format_relay(std::string_view text, const std::string& file, Diagnostics& diagnostics) {
   constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
   if (text.starts_with(byte_order_mark)) text.remove_prefix(byte_order_mark.size());
-  if (!relay_text::parse(text, {.file = file, .outside_constant = {}}, diagnostics)) return std::nullopt;
+  const relay_text::ParseOptions options = {.file = file, .outside_constant = {}, .allows_missing_metadata = true};
+  Diagnostics problems;  // unknown names are none for the layout
+  if (!relay_text::parse_with_unknowns(text, options, problems)) {
+    for (const Diagnostic& problem : problems.list()) diagnostics.add(problem);
+    return std::nullopt;
+  }
   if (relay_text::has_old_header(text)) {
     diagnostics.error(DiagnosticId::unsupported_construct, {.file = file},
                       "only texts of format 0.0.5 are laid out, and this one has format 0.0.4", {},

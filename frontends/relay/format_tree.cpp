@@ -118,8 +118,15 @@ class TreeBuilder {
     const FormatItem& last = part.items.back();
     const bool is_header = last.is_group("#[");
     if (item.is_comment())
-      return item.lines_before > 0 && (is_header || last.is_group("{") || is_kept_as_written(last));
+      return item.lines_before > 0 &&
+             (is_header || last.is_group("{") || is_kept_as_written(last) || is_extern_type(part));
     return is_header || (is_definition(item) && !last.is("extern"));
+  }
+  // Whether the part is `extern type` and a name, maybe with parameters and comments.
+  static bool is_extern_type(const FormatPart& part) {
+    const auto tokens = std::ranges::count_if(part.items, [](const FormatItem& i) { return !i.is_comment(); });
+    const auto first = std::ranges::find_if(part.items, [](const FormatItem& i) { return !i.is_comment(); });
+    return tokens >= 3 && first->is("extern");
   }
   static bool is_definition(const FormatItem& item) {
     const std::string_view text = item.text;

@@ -254,6 +254,14 @@ expect_status 0 run --interpret functions.rly --input 'f=fn (%y: int32) { %y * 7
   --input 'fs=Cons(fn (%y: int32) { %y + @id(10) }, Nil)'
 grep -qF '(7, Cons(11, Cons(12, Nil)))' out.txt || fail "functions as inputs: $(cat out.txt)"
 echo 'def @main(%xs: List[int32]) { %xs }' > functions.rly
+printf '// two elements\nCons(5,\nCons(6, Nil))\n' > value.rly
+expect_status 0 run --interpret functions.rly --input xs=value.rly
+grep -qF 'Cons(5, Cons(6, Nil))' out.txt || fail "a file with a value: $(cat out.txt)"
+echo 'Cons(5, 7f)' > value.rly
+expect_status 1 run --interpret functions.rly --input value.rly
+grep -qF 'value.rly:1:9: error[type-mismatch]' err.txt || fail "a file with a wrong value: $(cat err.txt)"
+expect_status 1 run --interpret functions.rly --input xs=absent.rly
+rm value.rly
 expect_status 1 run --interpret functions.rly --input 'Cons(1'
 grep -qF '1:7: error[syntax-error]: expected' err.txt || fail "an incomplete input: $(cat err.txt)"
 expect_status 1 run --interpret functions.rly --input 'Cons(1, Nil)) }'

@@ -56,6 +56,17 @@ TEST_CASE("arms and constructors have a line each, attributes no spaces") {
         "%y: int8x4) { %x }\n");
 }
 
+TEST_CASE("a comment between an extern type and a definition belongs to the definition") {
+  const std::string text =
+      "extern type A // opaque\n\n// of two types\nextern type B[C, D]\n\n// one\ndef @f(%x: int32) {\n  %x\n}\n";
+  CHECK(formatted(text) == text);
+}
+
+TEST_CASE("a layout needs no metadata section and no known operators") {
+  CHECK(formatted("def @f(){my.op( %x,meta[relay.Constant][0],k=1)}") ==
+        "def @f() { my.op(%x, meta[relay.Constant][0], k=1) }\n");
+}
+
 TEST_CASE("tensors are lists, also behind results of functions") {
   CHECK(formatted("(int8 {3},Tensor[(2),float32] { 1,-2.5 })") == "(int8{3}, Tensor[(2), float32]{1, -2.5})\n");
   CHECK(formatted("def @f()->Tensor[(2),int8]{Tensor[(2),int8]{1,2}}") ==
