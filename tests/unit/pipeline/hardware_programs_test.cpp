@@ -1,5 +1,5 @@
-// Programs with results of a hardware simulation (DLCC_TEST_DATA/relay/calyx): integers are equal, fixed-point numbers
-// within 2^-10. The power in lrn is an approximation there: it differs from the formula in float64 by up to 0.0075.
+// Programs with results of a hardware simulation (DLCC_TEST_DATA/relay/calyx): the interpreter and all engines give
+// equal integers, and fixed-point numbers within 2^-10. The power in lrn is an approximation there: it differs from the formula in float64 by up to 0.0075.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -8,7 +8,8 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "frontends/frontend.h"
+#include "pipeline/run.h"
+#include "pipeline/verification.h"
 #include "relay/evaluate.h"
 #include "text_file.h"
 
@@ -54,27 +55,39 @@ json result_in(const json& memories, const relay::Function& main) {
   return result;
 }
 
+void check(const Constant& found, const std::vector<double>& expected, double tolerance) {
+  REQUIRE(found.count() == static_cast<int64_t>(expected.size()));
+  for (int64_t k = 0; k < found.count(); ++k)
+    CHECK_MESSAGE(std::fabs(found.number_at(k) - expected[static_cast<size_t>(k)]) <= tolerance,
+                  "element " << k << ": " << found.number_at(k) << ", expected " << expected[static_cast<size_t>(k)]);
+}
+
 void check(const fs::path& folder) {
   const std::string name = folder.filename().string();
   CAPTURE(name);
   Diagnostics d;
-  auto module = frontends::import_relay(read_text(folder / (name + ".relay")), {}, d);
-  REQUIRE_MESSAGE(module, d.str());
+  Compiler compiler({.model = (folder / (name + ".relay")).string()}, d);
+  const std::vector<std::string> engines(std::begin(engine_names), std::end(engine_names));
+  auto model = prepare_verification(compiler, engines);
+  auto module = compiler.import();
+  REQUIRE_MESSAGE((model && module), d.str());
   const relay::Function& main = module->functions.at("main");
   const json data = json::parse(read_text(folder / (name + ".relay.data")));
   std::vector<Constant> args;
   for (const relay::Var& p : main.params)
     args.push_back(tensor(data.at(p->name).at("data"), *relay::as<relay::TensorType>(p->type)));
-  auto result = relay::evaluate(*module, args, tensor::Precision::specified, d);
-  REQUIRE_MESSAGE(result, d.str());
-  REQUIRE(result->results.size() == 1);
-  const Constant& found = result->results[0];
   const auto expected = numbers(result_in(json::parse(read_text(folder / (name + ".expect"))), main));
-  REQUIRE(found.count() == static_cast<int64_t>(expected.size()));
-  const double tolerance = name == "lrn" ? 0x1p-7 : is_float(found.dtype()) ? 0x1p-10 : 0;
-  for (int64_t k = 0; k < found.count(); ++k)
-    CHECK_MESSAGE(std::fabs(found.number_at(k) - expected[k]) <= tolerance,
-                  "element " << k << ": " << found.number_at(k) << ", expected " << expected[k]);
+  auto interpreted = relay::evaluate(*module, args, tensor::Precision::specified, d);
+  REQUIRE_MESSAGE(interpreted, d.str());
+  REQUIRE(interpreted->results.size() == 1);
+  const double tolerance = name == "lrn" ? 0x1p-7 : is_float(interpreted->results[0].dtype()) ? 0x1p-10 : 0;
+  check(interpreted->results[0], expected, tolerance);
+  for (const std::string& engine : engines) {
+    CAPTURE(engine);
+    auto results = make_engine(engine, compiler, *model)(args, d);
+    REQUIRE_MESSAGE(results, d.str());
+    check(results->at(0), expected, tolerance);
+  }
 }
 
 }  // namespace
