@@ -50,6 +50,27 @@ void repeat_operands(const Operator& op, const std::vector<Constant>& args, Attr
 
 }  // namespace
 
+Type Definitions::type_in_run(const Operator& op, const Attrs& attrs, const Operands& operands,
+                              const std::vector<Constant>& args) const {
+  const TypeResult typed = op.type(attrs, operands);
+  const TensorType& type = *as<TensorType>(std::get<Type>(typed));
+  std::vector<size_t> axes;
+  for (size_t k = 0; k < type.shape.size(); ++k)
+    if (type.shape[k] == unknown_dim()) axes.push_back(k);
+  if (axes.empty()) return std::get<Type>(typed);
+  const auto first = args.begin() + static_cast<std::ptrdiff_t>(op.first_size_operand());
+  const auto sizes = tensor::CompiledKernel(op.sizes(attrs, operands, axes), precision_).run({first, args.end()});
+  if (sizes.status != tensor::Status::ok) throw Stopped{sizes.status};
+  Shape shape = type.shape;
+  for (size_t k = 0; k < axes.size(); ++k) {
+    const int64_t size = sizes.results[0].integer_at(static_cast<int64_t>(k));
+    if (size < 0 || size > tensor::max_elements) throw Stopped{tensor::Status::dimension_out_of_range};
+    shape[axes[k]] = size;
+  }
+  if (!provably_le(product(shape), tensor::max_elements)) throw Stopped{tensor::Status::dimension_out_of_range};
+  return with_shape(type, std::move(shape));
+}
+
 bool Definitions::Applied::fits(const std::vector<Constant>& list) const {
   return std::ranges::equal(
       args, list, [](const Argument& a, const Constant& c) { return a.dtype == c.dtype() && a.shape == c.shape(); });
@@ -69,7 +90,8 @@ const tensor::CompiledKernel& Definitions::of(const Operator& op, const Call& ca
   auto [it, added] = operators_.try_emplace(&call);
   Applied& applied = it->second;
   const bool by_value = !op.variadic && args.size() > op.arguments.size();
-  const bool repeats = repeats_operands(op), symbolic = by_value || repeats || applied.has_symbols;
+  const bool counts = op.sizes && op.values.empty();  // sizes of the result depend on elements of the operands
+  const bool repeats = repeats_operands(op), symbolic = by_value || counts || repeats || applied.has_symbols;
   if (added || symbolic || !applied.fits(args)) {
     const std::vector<TensorType> types = types_of(module_, call.args, args);
     applied.args.clear();
@@ -89,7 +111,10 @@ const tensor::CompiledKernel& Definitions::of(const Operator& op, const Call& ca
     if (by_value || applied.has_symbols || sizes_matter || !is_static(result))
       attrs = resolved_attributes(op, attrs, applied.types);
     args.resize(applied.types.size());
-    applied.definition.emplace(op.compute(attrs, applied.types), precision_);
+    applied.definition.emplace(op.sizes
+                                   ? op.compute_as(attrs, applied.types, type_in_run(op, attrs, applied.types, args))
+                                   : op.compute(attrs, applied.types),
+                               precision_);
   }
   return *applied.definition;
 }

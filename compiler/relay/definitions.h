@@ -26,6 +26,9 @@ class Definitions {
                                    const ActualSizes* sizes);
 
  private:
+  // The type of an operator's result in this run: its sizes may depend on elements of the operands.
+  Type type_in_run(const Operator&, const Attrs&, const Operands&, const std::vector<Constant>& args) const;
+
   struct Applied {  // the definition of a call for these operands
     struct Argument {
       DType dtype;

@@ -65,7 +65,7 @@ class Functions {
     std::vector<Tensor> values;
     for (size_t k = first; k < in.size(); ++k)
       values.push_back(d.input(fmt::format("p{}", k - first), in[k].dtype, in[k].shape));
-    const std::vector<Expr> all = spec_.sizes(read(attrs, in).get(), in, values);
+    const std::vector<Expr> all = spec_.sizes(read(attrs, in).get(), in, values, d);
     d.result("sizes", dtype::i64, {static_cast<int64_t>(axes.size())}, [&](tensor::Index i) {
       Expr size = all.at(axes.back());
       for (size_t k = axes.size() - 1; k-- > 0;)

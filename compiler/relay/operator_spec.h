@@ -69,7 +69,7 @@ struct ErasedSpec {
   ErasedFunction<tensor::TensorFunction, const Operands&> compute;
   ErasedFunction<tensor::TensorFunction, const Operands&, const Shape&> compute_as;
   ErasedFunction<std::vector<Dim>, const Operands&> positive_sizes, largest_sizes;
-  ErasedFunction<std::vector<Expr>, const Operands&, const std::vector<Tensor>&> sizes;
+  ErasedFunction<std::vector<Expr>, const Operands&, const std::vector<Tensor>&, tensor::Definition&> sizes;
 };
 
 }  // namespace detail
@@ -119,16 +119,17 @@ struct OperatorSpec {
   int64_t least_value = INT64_MIN;
   detail::AttrsFunction<A, TypeResult(const Operands&)> type;
   detail::AttrsFunction<A, tensor::TensorFunction(const Operands&)> compute = {};  // null: type only
-  // Instead of `compute` if there are `values`: the definition for a result of this shape, the first result if there
-  // are several. It requires that operands of unknown value give that shape (status shape_mismatch).
+  // Instead of `compute` if there are `values` or `sizes`: the definition for a result of this shape, the first result
+  // if there are several. It requires that operands of unknown value give that shape (status shape_mismatch).
   detail::AttrsFunction<A, tensor::TensorFunction(const Operands&, const Shape& result)> compute_as = {};
   // Sizes that must be at least 1 in every run, such as the number of windows along an axis.
   detail::AttrsFunction<A, std::vector<Dim>(const Operands&)> positive_sizes = {};
   // For an operator whose only result has data-dependent sizes: the size of each axis of the result, computed from the
-  // operands after the arguments, or from all operands if there are no `values`. An invalid operand gives a negative
-  // size, or one that the definition rejects. Null: there is native code for a result of unknown sizes only if the
-  // model declares them.
-  detail::AttrsFunction<A, std::vector<Expr>(const Operands&, const std::vector<Tensor>& values)> sizes = {};
+  // operands after the arguments, or from all operands if there are no `values`, by the last stage of a definition,
+  // which may have other ones. An invalid operand gives a negative size, or one that the definition rejects. Null:
+  // there is native code for a result of unknown sizes only if the model declares them.
+  detail::AttrsFunction<A, std::vector<Expr>(const Operands&, const std::vector<Tensor>& values, tensor::Definition&)>
+      sizes = {};
   // Whether the definition for given sizes of the result can do without the operands after the arguments.
   bool sizes_suffice = false;
   // The result is the real numbers that the first operand stores as integers. Graph passes compute with the stored

@@ -36,9 +36,9 @@ def @main(%x: Tensor[(6), float32], %numbers: Tensor[(100), int64]) {
 END
   cat >found_rows.rly <<END
 def @main(%x: Tensor[(6), float32], %y: Tensor[(9), float32]) {
-  let %i = argwhere(%x);
+  let %i = nonzero(%x);
   let %rows = prefix(%i.0, %i.1);
-  let %k = argwhere(%y);
+  let %k = nonzero(%y);
   let %rows = prefix(%k.0, %k.1);
   (%rows, prefix(%i.0, %i.1))
 }

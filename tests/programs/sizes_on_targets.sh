@@ -2,7 +2,7 @@
 # x.npy and two.npy, or three.npy, for which the run ends with a status; expected.txt has the results on this machine.
 cat > sizes.rly <<'END'
 def @main(%x: Tensor[(n), int32], %i: Tensor[(m), int64]) {
-  let %a = argwhere(%x);
+  let %a = nonzero(%x);
   (concatenate((%x, %x)), prefix(%a.0, %a.1), take(%x, %i, mode="strict"))
 }
 END

@@ -28,14 +28,27 @@ Operands Composition::Part::operands() const {
 }
 
 std::vector<Value> Composition::call_all(const std::string& name, const std::vector<Value>& args, const Attrs& attrs) {
+  return add_call(*op(name), args, attrs, nullptr);
+}
+
+Value Composition::call_as(const std::string& name, const std::vector<Value>& args, const Attrs& attrs,
+                           const Shape& shape) {
+  Shape known = shape;
+  for (size_t k = 0; result_ && k < known.size(); ++k)
+    if (known[k] == unknown_dim()) known[k] = result_->at(k);
+  return add_call(*op(name), args, attrs, &known).at(0);
+}
+
+std::vector<Value> Composition::add_call(const Operator& callee, const std::vector<Value>& args, const Attrs& attrs,
+                                         const Shape* shape) {
   Part part{args, {}, {}};
-  const Operator* callee = op(name);
-  TypeResult typed = callee->type(attrs, part.operands());
+  TypeResult typed = callee.type(attrs, part.operands());
   if (auto* error = std::get_if<TypeError>(&typed)) fail(std::move(*error));
-  const Type result = std::get<Type>(typed);
-  part.define = [=](const Operands& in) { return callee->compute_as(attrs, in, result); };
-  if (callee->positive_sizes)
-    part.positive_sizes = [=](const Operands& in) { return callee->positive_sizes(attrs, in); };
+  Type result = std::get<Type>(typed);
+  if (shape) result = with_shape(*as<TensorType>(result), *shape);
+  part.define = [&callee, attrs, result](const Operands& in) { return callee.compute_as(attrs, in, result); };
+  if (callee.positive_sizes)
+    part.positive_sizes = [&callee, attrs](const Operands& in) { return callee.positive_sizes(attrs, in); };
   std::vector<Value> values;
   for_each_field(result, [&](const Type& field) {
     values.push_back({{static_cast<int>(parts_.size()), static_cast<int>(values.size())}, *as<TensorType>(field)});
@@ -114,8 +127,8 @@ Composition::Functions Composition::functions(const std::string& name, const Cal
       return std::move(rejected.error);
     }
   };
-  auto compute = [name, calls](const void* attrs, const Operands& operands) {
-    Composition c(operands);
+  auto compute = [name, calls](const void* attrs, const Operands& operands, const Shape& result) {
+    Composition c(operands, &result);
     const std::vector<Value> results = calls(attrs, c);
     return c.definition(name, results);
   };

@@ -31,8 +31,11 @@ struct Value {
 
 class Composition {
  public:
-  explicit Composition(const Operands& operands) : operands_(operands) {}
+  // `result`: the shape of the composition's result, for a definition; null for the type relation.
+  explicit Composition(const Operands& operands, const Shape* result = nullptr)
+      : operands_(operands), result_(result) {}
 
+  const Operands& operands() const { return operands_; }
   size_t operand_count() const { return operands_.size(); }
   Value operand(size_t k) const { return {{-1, static_cast<int>(k)}, operands_.at(k)}; }
 
@@ -40,6 +43,10 @@ class Composition {
   // relation rejects ends the composition with its error.
   Value call(const std::string& op, const std::vector<Value>& args, const Attrs& attrs = {});
   std::vector<Value> call_all(const std::string& op, const std::vector<Value>& args, const Attrs& attrs = {});
+
+  // Calls an operator with operands that decide sizes of its result: `shape` has those that are known. The others are
+  // sizes of the composition's result, which has this shape.
+  Value call_as(const std::string& op, const std::vector<Value>& args, const Attrs& attrs, const Shape& shape);
 
   // A tensor whose elements are computed from those of `args`, for what no operator computes.
   using Elements = std::function<Expr(const std::vector<Tensor>& args, Index)>;
@@ -65,7 +72,7 @@ class Composition {
   using Calls = detail::ErasedFunction<std::vector<Value>, Composition&>;
   struct Functions {
     detail::ErasedFunction<TypeResult, const Operands&> type;
-    detail::ErasedFunction<TensorFunction, const Operands&> compute;
+    detail::ErasedFunction<TensorFunction, const Operands&, const Shape&> compute;  // for a result of this shape
     detail::ErasedFunction<std::vector<Dim>, const Operands&> positive_sizes;
   };
   static Functions functions(const std::string& name, const Calls&);
@@ -78,11 +85,13 @@ class Composition {
 
     Operands operands() const;
   };
+  std::vector<Value> add_call(const Operator&, const std::vector<Value>& args, const Attrs&, const Shape* shape);
   Value add(Part, const TensorType& result);
   TensorFunction definition(const std::string& name, const std::vector<Value>& results);
   std::vector<Dim> positive_sizes() const;
 
   const Operands& operands_;
+  const Shape* result_;
   std::vector<Part> parts_;
 };
 
@@ -98,7 +107,7 @@ OperatorSpec<A> composed(OperatorSpec<A> spec, F make) {
       return make(a, c);
   });
   spec.type.erased = std::move(functions.type);
-  spec.compute.erased = std::move(functions.compute);
+  spec.compute_as.erased = std::move(functions.compute);
   if (!spec.variadic) spec.positive_sizes.erased = std::move(functions.positive_sizes);
   return spec;
 }

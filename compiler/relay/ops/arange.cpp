@@ -118,7 +118,8 @@ TensorFunction define_arange(const ArangeAttrs& a, const Operands& in, const Sha
   return d.finish();
 }
 
-std::vector<Expr> sizes_of_arange(const ArangeAttrs&, const Operands&, const std::vector<Tensor>& operands) {
+std::vector<Expr> sizes_of_arange(const ArangeAttrs&, const Operands&, const std::vector<Tensor>& operands,
+                                  Definition&) {
   return {count_of(scalar(operands[0]), scalar(operands[1]), scalar(operands[2]))};
 }
 

@@ -72,8 +72,8 @@ TensorFunction define_broadcast_to(const BroadcastToAttrs& a, const Operands& in
 
 // A given size of 1 keeps the data's size. Any other given size is the result's; the definition requires that the data
 // can be broadcast to it.
-std::vector<Expr> sizes_of_broadcast_to(const BroadcastToAttrs&, const Operands& in,
-                                        const std::vector<Tensor>& values) {
+std::vector<Expr> sizes_of_broadcast_to(const BroadcastToAttrs&, const Operands& in, const std::vector<Tensor>& values,
+                                        Definition&) {
   std::vector<Expr> sizes = elements_of(values[0]);
   const Shape& data = in[0].shape;
   while (sizes.size() < data.size()) sizes.insert(sizes.begin(), Expr(1));

@@ -116,7 +116,7 @@ void col2im(OperatorTable& table) {
       .type = type_of_col2im,
       .compute_as = define_col2im,
       .sizes =
-          [](const A&, const Operands& in, const std::vector<Tensor>& v) {
+          [](const A&, const Operands& in, const std::vector<Tensor>& v, Definition&) {
             Expr channels(in[0].shape[1]);
             for (const Expr& taps : elements_of(v[1])) channels = floor_div(channels, max(taps, Expr(1)));
             std::vector<Expr> sizes = {Expr(in[0].shape[0]), channels};

@@ -72,7 +72,8 @@ void add_filled(OperatorTable& table, const char* name, double value) {
             d.result("result", a.dtype, result, [&](Index) { return number(tensor::compute_type(a.dtype), value); });
             return d.finish();
           },
-      .sizes = [](const FilledAttrs&, const Operands&, const std::vector<Tensor>& v) { return elements_of(v[0]); },
+      .sizes = [](const FilledAttrs&, const Operands&, const std::vector<Tensor>& v,
+                  Definition&) { return elements_of(v[0]); },
       .sizes_suffice = true,
   });
 }
@@ -111,7 +112,8 @@ void full(OperatorTable& table) {
       .values = {"shape"},
       .type = type_of_full,
       .compute_as = define_full,
-      .sizes = [](const FullAttrs&, const Operands&, const std::vector<Tensor>& v) { return elements_of(v[0]); },
+      .sizes = [](const FullAttrs&, const Operands&, const std::vector<Tensor>& v,
+                  Definition&) { return elements_of(v[0]); },
       .sizes_suffice = true,
   });
   table.add<IotaAttrs>({
@@ -124,7 +126,8 @@ void full(OperatorTable& table) {
       .values = {"shape"},
       .type = type_of_iota,
       .compute_as = define_iota,
-      .sizes = [](const IotaAttrs&, const Operands&, const std::vector<Tensor>& v) { return elements_of(v[0]); },
+      .sizes = [](const IotaAttrs&, const Operands&, const std::vector<Tensor>& v,
+                  Definition&) { return elements_of(v[0]); },
       .sizes_suffice = true,
   });
   add_filled(table, "zeros", 0);

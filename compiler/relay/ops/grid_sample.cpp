@@ -246,7 +246,7 @@ void grid_sample(OperatorTable& table) {
       .type = type_of_affine_grid,
       .compute_as = define_affine_grid,
       .sizes =
-          [](const AffineGridAttrs& a, const Operands& in, const std::vector<Tensor>& v) {
+          [](const AffineGridAttrs& a, const Operands& in, const std::vector<Tensor>& v, Definition&) {
             std::vector<Expr> sizes = elements_of(v[0]);
             const Expr axes(static_cast<int64_t>(sizes.size()));
             sizes.insert(a.components_last ? sizes.end() : sizes.begin(), axes);

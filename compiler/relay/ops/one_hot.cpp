@@ -58,7 +58,8 @@ TensorFunction define_one_hot(const OneHotAttrs& a, const Operands& in, const Sh
   return d.finish();
 }
 
-std::vector<Expr> sizes_of_one_hot(const OneHotAttrs& a, const Operands& in, const std::vector<Tensor>& values) {
+std::vector<Expr> sizes_of_one_hot(const OneHotAttrs& a, const Operands& in, const std::vector<Tensor>& values,
+                                   Definition&) {
   std::vector<Expr> sizes(in[0].shape.begin(), in[0].shape.end());
   sizes.insert(sizes.begin() + wrap_axis(a.axis, static_cast<int>(sizes.size()) + 1),
                cast(dtype::i64, scalar(values[0])));

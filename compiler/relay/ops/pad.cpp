@@ -157,7 +157,7 @@ void pad(OperatorTable& table) {
       .type = type_of_pad,
       .compute_as = define_pad,
       .sizes =
-          [](const PadAttrs&, const Operands& in, const std::vector<Tensor>& v) {
+          [](const PadAttrs&, const Operands& in, const std::vector<Tensor>& v, Definition&) {
             const Expr most(2 * tensor::max_elements);
             std::vector<Expr> sizes;
             for (size_t k = 0; k < in[0].shape.size(); ++k) {

@@ -63,7 +63,7 @@ void prefix(OperatorTable& table) {
       .type = type_of_prefix,
       .compute_as = define_prefix,
       .sizes =
-          [](const PrefixAttrs& a, const Operands& in, const std::vector<Tensor>& v) {
+          [](const PrefixAttrs& a, const Operands& in, const std::vector<Tensor>& v, Definition&) {
             std::vector<Expr> sizes(in[0].shape.begin(), in[0].shape.end());
             sizes[static_cast<size_t>(a.axis)] = elements_of(v[0])[0];
             return sizes;

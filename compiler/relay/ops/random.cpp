@@ -83,7 +83,8 @@ void add(OperatorTable& table, const char* name, const char* summary, Expr (*dis
       },
       .compute_as = [=](const RandomAttrs& a, const Operands& in,
                         const Shape& result) { return define_random(name, distribution, a, in, result); },
-      .sizes = [](const RandomAttrs&, const Operands&, const std::vector<Tensor>& v) { return elements_of(v[0]); },
+      .sizes = [](const RandomAttrs&, const Operands&, const std::vector<Tensor>& v,
+                  Definition&) { return elements_of(v[0]); },
       .sizes_suffice = true,
       .tolerance = distribution == normal ? 2e-6 : 0,
   });

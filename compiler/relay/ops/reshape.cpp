@@ -216,7 +216,8 @@ TensorFunction define_reshape(const ReshapeAttrs& given, const Operands& in, con
 }
 
 // Sizes that disagree with the number of elements need no check here: the definition rejects them.
-std::vector<Expr> sizes_of_reshape(const ReshapeAttrs& a, const Operands& in, const std::vector<Tensor>& values) {
+std::vector<Expr> sizes_of_reshape(const ReshapeAttrs& a, const Operands& in, const std::vector<Tensor>& values,
+                                   Definition&) {
   std::vector<Expr> sizes = elements_of(values[0]);
   const Shape& data = in[0].shape;
   Expr rest(product(data));  // the number of elements, divided by the sizes that are given

@@ -315,7 +315,7 @@ void add_resize(OperatorTable& table, Form form, const char* name, const char* s
       .type = [form](const A& a, const Operands& in) { return type_of_resize(a, in, form); },
       .compute_as = [form](const A& a, const Operands& in,
                            const Shape& result) { return Resizing(a, in, form, result).run(); },
-      .sizes = [](const A&, const Operands&, const std::vector<Tensor>& v) { return elements_of(v[0]); },
+      .sizes = [](const A&, const Operands&, const std::vector<Tensor>& v, Definition&) { return elements_of(v[0]); },
       .sizes_suffice = true,
   });
 }

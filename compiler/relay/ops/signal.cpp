@@ -122,7 +122,7 @@ void signal(OperatorTable& table) {
       .values = {"size"},
       .type = type_of_window,
       .compute_as = define_window,
-      .sizes = [](const A&, const Operands&, const std::vector<Tensor>& v) { return elements_of(v[0]); },
+      .sizes = [](const A&, const Operands&, const std::vector<Tensor>& v, Definition&) { return elements_of(v[0]); },
       .sizes_suffice = true,
       .tolerance = 1e-6,
   });
@@ -137,7 +137,7 @@ void signal(OperatorTable& table) {
       .type = type_of_mel,
       .compute_as = define_mel,
       .sizes =
-          [](const MelAttrs&, const Operands&, const std::vector<Tensor>& v) {
+          [](const MelAttrs&, const Operands&, const std::vector<Tensor>& v, Definition&) {
             return std::vector{floor_div(integer_at(v[1], 0), Expr(2)) + Expr(1), integer_at(v[0], 0)};
           },
       .tolerance = 1e-6,

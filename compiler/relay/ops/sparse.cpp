@@ -92,8 +92,10 @@ TypeResult type_of_sparse_reshape(const NoAttrs&, const Operands& in) {
 
 // The indices are one position, a vector of positions on a line, or a matrix with one position in each row.
 Value sparse_to_dense(const SparseToDenseAttrs& a, Composition& c) {
-  if (c.operand_count() > 3)
-    c.fail({DiagnosticId::dynamic_shape, "output_shape must be known at compile time", "make the shape a constant"});
+  Checked<PartialList> sizes = list_value(c.operands(), 3, a.output_shape, "output_shape");
+  if (auto* e = std::get_if<TypeError>(&sizes)) c.fail(*e);
+  Shape shape;
+  for (const auto& size : std::get<PartialList>(sizes)) shape.push_back(size.value_or(unknown_dim()));
   Value indices = c.operand(0), values = c.operand(1);
   const Value fill = c.operand(2);
   c.require(first_of({check_type(indices.type, "sparse_indices", types::index),
@@ -103,11 +105,13 @@ Value sparse_to_dense(const SparseToDenseAttrs& a, Composition& c) {
     c.fail(shape_error(fmt::format("sparse_indices must have at most 2 dimensions, found {}", indices.rank())));
   const Dim count = indices.rank() == 0 ? Dim(1) : indices.shape()[0];
   const Dim depth = indices.rank() == 2 ? indices.shape()[1] : Dim(1);
-  c.require(check_equal(depth, "the numbers of a position", static_cast<int64_t>(a.output_shape.size()),
-                        "the axes of output_shape"));
+  c.require(
+      check_equal(depth, "the numbers of a position", static_cast<int64_t>(shape.size()), "the axes of output_shape"));
   indices = c.call("transpose", {c.reshape(indices, {count, depth})});
   values = values.rank() == 0 ? c.call("broadcast_to", {values}, {{"shape", sizes_attribute({count})}}) : values;
-  return c.call("scatter_nd", {c.call("full", {fill}, {{"shape", sizes_attribute(a.output_shape)}}), indices, values});
+  const Value filled = c.operand_count() > 3 ? c.call_as("full", {fill, c.operand(3)}, {}, shape)
+                                             : c.call("full", {fill}, {{"shape", sizes_attribute(shape)}});
+  return c.call("scatter_nd", {filled, indices, values});
 }
 
 template <class A>
@@ -143,14 +147,16 @@ void sparse(OperatorTable& table) {
   add_type<NoAttrs>(table, "sparse_reshape", "the positions in a tensor of another shape, and that shape",
                     {"sparse_indices", "prev_shape", "new_shape"}, type_of_sparse_reshape);
   using S = SparseToDenseAttrs;
-  table.add(composed<S>({.name = "sparse_to_dense",
-                         .summary = "a tensor with values at some positions and a default value elsewhere",
-                         .attributes = {{"output_shape", &S::output_shape, "the result's shape", true}},
-                         .arguments = {"sparse_indices", "sparse_values", "default_value"},
-                         .values = {"output_shape"},
-                         .sample_shapes = {{2}, {2}, {}},
-                         .sample_attrs = {{"output_shape", std::vector<int64_t>{4}}}},
-                        sparse_to_dense));
+  table.add(composed<S>(
+      {.name = "sparse_to_dense",
+       .summary = "a tensor with values at some positions and a default value elsewhere",
+       .attributes = {{"output_shape", &S::output_shape, "the result's shape", true}},
+       .arguments = {"sparse_indices", "sparse_values", "default_value"},
+       .values = {"output_shape"},
+       .sizes = [](const S&, const Operands&, const std::vector<Tensor>& v, Definition&) { return elements_of(v[0]); },
+       .sample_shapes = {{2}, {2}, {}},
+       .sample_attrs = {{"output_shape", std::vector<int64_t>{4}}}},
+      sparse_to_dense));
 }
 
 }  // namespace dlcc::relay::ops

@@ -282,7 +282,8 @@ TensorFunction define_strided_slice(const StridedSliceAttrs& a, const Operands& 
   return d.finish();
 }
 
-std::vector<Expr> sizes_of_slice(const StridedSliceAttrs& a, const Operands& in, const std::vector<Tensor>& lists) {
+std::vector<Expr> sizes_of_slice(const StridedSliceAttrs& a, const Operands& in, const std::vector<Tensor>& lists,
+                                 Definition&) {
   const auto bounds = std::get<0>(bounds_of(a, in));
   std::vector<Expr> sizes;
   for (size_t k = 0; k < bounds.size(); ++k) {

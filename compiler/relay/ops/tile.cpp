@@ -64,7 +64,7 @@ TensorFunction define_tile(const TileAttrs&, const Operands& in, const Shape& re
 }
 
 // Repetitions are clamped to the largest number of elements of a tensor: larger ones are invalid in any case.
-std::vector<Expr> sizes_of_tile(const TileAttrs&, const Operands& in, const std::vector<Tensor>& values) {
+std::vector<Expr> sizes_of_tile(const TileAttrs&, const Operands& in, const std::vector<Tensor>& values, Definition&) {
   const Tensor& reps = values[0];
   const size_t count = static_cast<size_t>(reps.extent(0).value()), rank = std::max(count, in[0].shape.size());
   const Shape data = aligned(in[0].shape, rank);

@@ -18,6 +18,19 @@ struct TopkAttrs {
   bool gives_positions() const { return ret_type != "values"; }
 };
 
+// The number k: an attribute, or an operand that is a scalar or a list of one number. Empty if it is not known.
+Checked<std::optional<Dim>> count_of(const TopkAttrs& a, const Operands& in) {
+  if (in.size() > 1 && in[1].shape.empty()) {
+    if (auto e = check_type(in[1], "k", types::index)) return *e;
+    return in[1].value ? in[1].value->elements.at(0) : std::nullopt;
+  }
+  Checked<PartialList> k = list_value(in, 1, a.k, "k");
+  if (auto* e = std::get_if<TypeError>(&k)) return *e;
+  const PartialList& list = std::get<PartialList>(k);
+  if (list.size() != 1) return shape_error(fmt::format("k must be one number, found {}", list.size()));
+  return list[0];
+}
+
 TypeResult type_of_topk(const TopkAttrs& a, const Operands& in) {
   const int rank = static_cast<int>(in[0].shape.size());
   if (auto e = first_of({check_type(in[0], "data", types::number), check_axis("axis", a.axis, rank)})) return *e;
@@ -26,20 +39,16 @@ TypeResult type_of_topk(const TopkAttrs& a, const Operands& in) {
   if (a.ret_type != "both" && a.ret_type != "values" && a.ret_type != "indices")
     return attribute_error(
         fmt::format("ret_type must be \"both\", \"values\" or \"indices\", found \"{}\"", a.ret_type));
-  Checked<PartialList> k = list_value(in, 1, a.k, "k");
+  const Checked<std::optional<Dim>> k = count_of(a, in);
   if (auto* e = std::get_if<TypeError>(&k)) return *e;
-  const PartialList& list = std::get<PartialList>(k);
-  if (list.size() != 1) return shape_error(fmt::format("k must be one number, found {}", list.size()));
-  if (!list[0])
-    return TypeError{DiagnosticId::dynamic_shape, "k is known only when the program runs",
-                     "sort the whole axis, and take a slice of the result"};
   Shape shape = in[0].shape;
   Dim& extent = shape[static_cast<size_t>(wrap_axis(a.axis, rank))];
-  const bool selects_all = a.all_below_1 && provably_lt(*list[0], 1);
-  if (provably_lt(*list[0], 0) && !selects_all) return shape_error(fmt::format("k is {}", list[0]->str()));
-  if (provably_lt(extent, *list[0]))
-    return shape_error(fmt::format("k is {}, the axis has {} elements", list[0]->str(), extent.str()));
-  if (!selects_all) extent = *list[0];
+  const Dim count = std::get<std::optional<Dim>>(k).value_or(unknown_dim());
+  const bool selects_all = a.all_below_1 && provably_lt(count, 1);
+  if (provably_lt(count, 0) && !selects_all) return shape_error(fmt::format("k is {}", count.str()));
+  if (provably_lt(extent, count))
+    return shape_error(fmt::format("k is {}, the axis has {} elements", count.str(), extent.str()));
+  if (!selects_all) extent = count;
   TypeResult positions = tensor_result(shape, a.dtype), values = tensor_result(shape, in[0].dtype);
   if (std::get_if<TypeError>(&values) || !a.gives_positions()) return values;
   if (!a.gives_values()) return positions;
@@ -137,6 +146,12 @@ TensorFunction define_topk(const TopkAttrs& a, const Operands& in, const Shape& 
   const size_t axis = static_cast<size_t>(wrap_axis(a.axis, x.rank()));
   const Dim &n = x.extent(static_cast<int>(axis)), &k = shape[axis];
   Statements s;
+  if (in.size() > 1) {
+    const Tensor number = d.input("k", in[1].dtype, in[1].shape);
+    const Expr count = number.rank() == 0 ? cast(dtype::i64, scalar(number)) : integer_at(number, 0);
+    const Expr selected = a.all_below_1 ? select(count < Expr(1), Expr(n), count) : count;
+    s.require(equal(selected, Expr(k)), tensor::Status::shape_mismatch);
+  }
   if (!provably_le(k, n)) s.require(Expr(k) <= Expr(n), tensor::Status::shape_mismatch);
   Tensor values = d.declare("values", x.type(), shape), positions = d.declare("indices", a.dtype, shape);
   Shape rows = x.shape();

@@ -1,8 +1,10 @@
 // nn.upsampling, nn.upsampling3d, image.resize1d, image.resize2d, image.resize3d: image.resize of the spatial axes.
+#include <algorithm>
 #include <cmath>
 
 #include "relay/op_support/composition.h"
 #include "relay/op_support/resampling.h"
+#include "relay/op_support/shape_operands.h"
 
 namespace dlcc::relay::ops {
 
@@ -23,18 +25,30 @@ struct ImageResizeAttrs {
   std::optional<DType> out_dtype;
 };
 
+size_t first_spatial_axis(const std::string& layout) { return layout[1] == 'C' ? 2 : 1; }
+
 // The first spatial axis of an image with `axes` spatial axes.
 size_t first_spatial_axis(const Composition& c, const std::string& layout, const Value& x, int axes) {
   c.require(check_rank(x.type, "data", axes + 2));
-  if (layout == channels_last[axes - 1]) return 1;
-  c.require(check_layout("layout", layout, channels_first[axes - 1]));
-  return 2;
+  if (layout != channels_last[axes - 1]) c.require(check_layout("layout", layout, channels_first[axes - 1]));
+  return first_spatial_axis(layout);
 }
 
 // TVM's names of roundings: "" is that of the coordinates, "round" half away from 0.
 std::string rounding_of(const std::string& name, const std::string& coordinates) {
   const std::string chosen = !name.empty() ? name : coordinates == "align_corners" ? "round" : "floor";
   return chosen == "round" ? "round_prefer_ceil" : chosen;
+}
+
+// The vector of these sizes, for an operand of image.resize.
+Value list_of(Composition& c, const std::vector<Value>& args,
+              const std::function<std::vector<Expr>(const std::vector<Tensor>&)>& sizes, int count) {
+  return c.compute(dtype::i64, {count}, args, [sizes](const std::vector<Tensor>& tensors, Index i) {
+    const std::vector<Expr> all = sizes(tensors);
+    Expr size = all.back();
+    for (size_t k = all.size() - 1; k-- > 0;) size = select(equal(i[0], Expr(static_cast<int64_t>(k))), all[k], size);
+    return size;
+  });
 }
 
 // ---- upsampling
@@ -50,55 +64,107 @@ Dim scaled(const Composition& c, const char* attribute, const Dim& size, double 
   return static_cast<int64_t>(std::round(static_cast<double>(size.value()) * scale));
 }
 
+// The size of an axis of this size by a ratio that is an operand; negative for one that is no positive number or makes
+// the axis too long.
+Expr scaled_at_run_time(const Dim& size, const Tensor& scale) {
+  const Expr exact = cast(dtype::f64, Expr(size)) * cast(dtype::f64, scalar(scale));
+  const Expr rounded = floor(exact + number(dtype::f64, 0.5)), most = number(dtype::f64, 0x1p31);
+  const Expr is_valid = logical_and(scalar(scale) > number(scale.type(), 0), rounded <= most);
+  return select(is_valid, cast(dtype::i64, select(is_valid, rounded, number(dtype::f64, 0))), Expr(-1));
+}
+
+// The sizes of the axes of the result, whose scales are operands.
+std::vector<Expr> scaled_sizes(const Shape& data, size_t first, const std::vector<Tensor>& scales) {
+  std::vector<Expr> sizes(data.begin(), data.end());
+  for (size_t k = 0; k < scales.size(); ++k) sizes[first + k] = scaled_at_run_time(data[first + k], scales[k]);
+  return sizes;
+}
+
+std::vector<Expr> sizes_of_upsampling(const UpSamplingAttrs& a, const Operands& in, const std::vector<Tensor>& scales,
+                                      Definition&) {
+  return scaled_sizes(in[0].shape, first_spatial_axis(a.layout), scales);
+}
+
 Value upsampled(const UpSamplingAttrs& a, Composition& c, int axes) {
   const Value x = c.operand(0);
-  if (c.operand_count() > 1)
-    c.fail({DiagnosticId::dynamic_shape, "the scales must be known at compile time", "give them as attributes"});
-  size_t axis = first_spatial_axis(c, a.layout, x, axes);
+  const size_t first = first_spatial_axis(c, a.layout, x, axes);
   const std::pair<const char*, double> scales[] = {
       {"scale_d", a.scale_d}, {"scale_h", a.scale_h}, {"scale_w", a.scale_w}};
+  const bool by_operands = c.operand_count() > 1;
+  std::vector<Value> ratios;
   Shape size = x.shape();
-  for (int k = 3 - axes; k < 3; ++k, ++axis) size[axis] = scaled(c, scales[k].first, size[axis], scales[k].second);
+  for (int k = 3 - axes; k < 3; ++k) {
+    const auto& [name, scale] = scales[k];
+    Dim& extent = size[first + static_cast<size_t>(k - (3 - axes))];
+    if (!by_operands) {
+      extent = scaled(c, name, extent, scale);
+      continue;
+    }
+    extent = unknown_dim();
+    ratios.push_back(c.operand(1 + ratios.size()));
+    c.require(first_of({check_type(ratios.back().type, name, types::real), check_rank(ratios.back().type, name, 0)}));
+  }
   const std::string coordinates = axes == 3         ? a.coordinate_transformation_mode
                                   : a.align_corners ? "align_corners"
                                                     : "asymmetric";
   std::string method = a.method;
   if (method == "bilinear" || method == "trilinear") method = "linear";
   if (method == "bicubic") method = "cubic";
-  return c.call("image.resize", {x},
-                {{"size", sizes_attribute(size)},
-                 {"method", method},
+  Attrs attrs = {{"method", method},
                  {"coordinate_transformation_mode", coordinates},
                  {"rounding_method", rounding_of("", coordinates)},
-                 {"cubic_alpha", -0.5}});
+                 {"cubic_alpha", -0.5}};
+  auto sizes = [=, data = x.shape()](const std::vector<Tensor>& args) { return scaled_sizes(data, first, args); };
+  if (by_operands) return c.call_as("image.resize", {x, list_of(c, ratios, sizes, x.rank())}, attrs, size);
+  attrs.emplace("size", sizes_attribute(size));
+  return c.call("image.resize", {x}, attrs);
 }
 
 // ---- resize
 
+// The sizes of the axes of the result, those of the spatial ones being an operand.
+std::vector<Expr> resized_sizes(const Shape& data, size_t first, const Tensor& spatial) {
+  std::vector<Expr> sizes(data.begin(), data.end());
+  std::ranges::copy(elements_of(spatial), sizes.begin() + static_cast<ptrdiff_t>(first));
+  return sizes;
+}
+
+std::vector<Expr> sizes_of_resize(const ImageResizeAttrs& a, const Operands& in, const std::vector<Tensor>& values,
+                                  Definition&) {
+  return resized_sizes(in[0].shape, first_spatial_axis(a.layout), values[0]);
+}
+
 Value resized(const ImageResizeAttrs& a, Composition& c, int axes) {
   const Value x = c.operand(0);
-  if (c.operand_count() > 1)
-    c.fail({DiagnosticId::dynamic_shape, "the size must be known at compile time", "give it as an attribute"});
   const size_t first = first_spatial_axis(c, a.layout, x, axes);
   if (a.coordinate_transformation_mode == "tf_crop_and_resize")
     c.fail({DiagnosticId::unsupported_attribute,
             "coordinate_transformation_mode \"tf_crop_and_resize\" is not supported",
             "use image.resize_crop, whose roi is an operand"});
-  if (a.size.size() != static_cast<size_t>(axes))
-    c.fail(attribute_error(fmt::format("size must have {} numbers, found {}", axes, a.size.size())));
+  Checked<PartialList> sizes = list_value(c.operands(), 1, a.size, "size");
+  if (auto* e = std::get_if<TypeError>(&sizes)) c.fail(*e);
+  const PartialList& spatial = std::get<PartialList>(sizes);
+  if (spatial.size() != static_cast<size_t>(axes))
+    c.fail(attribute_error(fmt::format("size must have {} numbers, found {}", axes, spatial.size())));
   const DType type = a.out_dtype.value_or(x.dtype());
   // Interpolated numbers are rounded or truncated once, to the type of the result.
   const bool interpolates = a.method != "nearest_neighbor" && type != x.dtype();
   Shape size = x.shape();
-  std::copy(a.size.begin(), a.size.end(), size.begin() + static_cast<ptrdiff_t>(first));
-  const Value result = c.call("image.resize", {interpolates ? c.cast(x, sampling_type(x.dtype())) : x},
-                              {{"size", sizes_attribute(size)},
-                               {"method", a.method},
-                               {"coordinate_transformation_mode", a.coordinate_transformation_mode},
-                               {"rounding_method", rounding_of(a.rounding_method, a.coordinate_transformation_mode)},
-                               {"cubic_alpha", a.cubic_alpha},
-                               {"cubic_exclude", a.cubic_exclude}});
-  return c.cast(result, type);
+  for (size_t k = 0; k < spatial.size(); ++k) size[first + k] = spatial[k].value_or(unknown_dim());
+  const Value data = interpolates ? c.cast(x, sampling_type(x.dtype())) : x;
+  Attrs attrs = {{"method", a.method},
+                 {"coordinate_transformation_mode", a.coordinate_transformation_mode},
+                 {"rounding_method", rounding_of(a.rounding_method, a.coordinate_transformation_mode)},
+                 {"cubic_alpha", a.cubic_alpha},
+                 {"cubic_exclude", a.cubic_exclude}};
+  if (c.operand_count() == 1) {
+    attrs.emplace("size", sizes_attribute(size));
+    return c.cast(c.call("image.resize", {data}, attrs), type);
+  }
+  auto all_sizes = [=, shape = x.shape()](const std::vector<Tensor>& args) {
+    return resized_sizes(shape, first, args[0]);
+  };
+  return c.cast(c.call_as("image.resize", {data, list_of(c, {c.operand(1)}, all_sizes, x.rank())}, attrs, size), type);
 }
 
 void add_resize(OperatorTable& table, int axes) {
@@ -126,6 +192,7 @@ void add_resize(OperatorTable& table, int axes) {
             {"out_dtype", &A::out_dtype, "the result's element type; the data's if None"}},
        .arguments = {"data"},
        .values = {"size"},
+       .sizes = sizes_of_resize,
        .sample_shapes = {std::vector<int64_t>(static_cast<size_t>(axes) + 2, 2)},
        .sample_attrs = {{"size", std::vector<int64_t>(static_cast<size_t>(axes), 4)}}},
       [axes](const A& a, Composition& c) { return resized(a, c, axes); }));
@@ -145,7 +212,8 @@ void upsampling(OperatorTable& table) {
                       {"method", &U::method, "\"nearest_neighbor\", \"bilinear\" or \"bicubic\""},
                       {"align_corners", &U::align_corners, "the first and the last pixels stay at their positions"}},
        .arguments = {"data"},
-       .values = {"scale_h", "scale_w"}},
+       .values = {"scale_h", "scale_w"},
+       .sizes = sizes_of_upsampling},
       [](const U& a, Composition& c) { return upsampled(a, c, 2); }));
   U defaults;
   defaults.layout = "NCDHW";
@@ -160,7 +228,8 @@ void upsampling(OperatorTable& table) {
                                         {"coordinate_transformation_mode", &U::coordinate_transformation_mode,
                                          "the position in the data of a result's element, as ONNX names it"}},
                          .arguments = {"data"},
-                         .values = {"scale_d", "scale_h", "scale_w"}},
+                         .values = {"scale_d", "scale_h", "scale_w"},
+                         .sizes = sizes_of_upsampling},
                         [](const U& a, Composition& c) { return upsampled(a, c, 3); }));
 }
 

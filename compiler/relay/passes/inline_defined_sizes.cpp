@@ -1,7 +1,7 @@
 // Calls of global functions that define sizes of their results become the bodies of the functions:
 //
 //   def @found(%x: Tensor[(k), float32]) -> Tensor[(?1, 1), int64] {
-//     let %all = argwhere(%x);
+//     let %all = nonzero(%x);
 //     prefix(%all.0, %all.1)                                  // ?1 is the element of %all.1
 //   }
 //   let %rows: Tensor[(?2, 1), int64] = @found(%a);           // a size that no argument determines

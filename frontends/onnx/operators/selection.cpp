@@ -11,7 +11,7 @@ namespace {
 
 // The positions of elements that are not zero, one in each row.
 Value positions(Node& n, const Value& condition) {
-  Values found = n.call_fields("argwhere", {condition}, {}, 2);
+  Values found = n.call_fields("nonzero", {condition}, {}, 2);
   return n.call("prefix", found);
 }
 

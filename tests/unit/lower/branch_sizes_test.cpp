@@ -57,8 +57,8 @@ TEST_CASE("nested branches, and an arm with a data-dependent size") {
   CHECK(nested.data_sizes.size() == 2);
   const Program counted =
       both_ways("%x: Tensor[(3, 4), float32]",
-                "let %r = if (%c) {\n  let %found = argwhere(%x);\n  prefix(%found.0, %found.1)\n} else {\n"
-                "  argwhere(strided_slice(%x, begin=[1], end=[2])).0\n};\n%r");
+                "let %r = if (%c) {\n  let %found = nonzero(%x);\n  prefix(%found.0, %found.1)\n} else {\n"
+                "  nonzero(strided_slice(%x, begin=[1], end=[2])).0\n};\n%r");
   REQUIRE(counted.data_sizes.size() == 2);
   CHECK(counted.data_sizes[1].most == Dim(12));
 }

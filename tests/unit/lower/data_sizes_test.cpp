@@ -84,7 +84,7 @@ TEST_CASE("the upper bound of a size over data-dependent sizes") {
 
 TEST_CASE("a take without results needs no element") {
   const Program p = lowered(R"(def @main(%x: Tensor[(5), float32]) {
-    let %found = argwhere(nn.relu(%x));
+    let %found = nonzero(nn.relu(%x));
     let %some = take(%x, squeeze(prefix(%found.0, %found.1), axis=[1]), axis=0);
     take(%some, argsort(%some, dtype="int64"), axis=0, mode="clip")
   })");
@@ -121,11 +121,11 @@ TEST_CASE("the verifier requires bounds and definitions of data-dependent sizes"
 TEST_CASE("programs with data-dependent sizes give the results of their modules") {
   // The positions, as a result and as an operand of another operator.
   lowered(R"(def @main(%x: Tensor[(3, 4), float32]) -> Tensor[(?, 2), int64] {
-    let %found = argwhere(%x);
+    let %found = nonzero(%x);
     prefix(%found.0, %found.1)
   })");
   const Program rows = lowered(R"(def @main(%x: Tensor[(5, 8), float32], %c: Tensor[(5), bool]) {
-    let %found = argwhere(%c);
+    let %found = nonzero(%c);
     let %rows = prefix(%found.0, %found.1);
     sum(take(%x, squeeze(%rows, axis=[1]), axis=0, mode="fast"), axis=[0])
   })");
@@ -138,7 +138,7 @@ TEST_CASE("programs with data-dependent sizes give the results of their modules"
   // Two calls of a function have sizes of their own.
   const Program twice = lowered(R"(
   def @positions(%c: Tensor[(5), bool]) -> Tensor[(?, 1), int64] {
-    let %found = argwhere(%c);
+    let %found = nonzero(%c);
     prefix(%found.0, %found.1)
   }
   def @main(%c: Tensor[(5), bool]) {

@@ -188,7 +188,7 @@ TEST_CASE("sizes that a function requires are checked before the run, or in the 
 TEST_CASE("calls with operands of data-dependent size are inlined") {
   Program p = lowered(function("f", large, "Tensor[(k, 2), int64]", "", "cast(%x, dtype=\"float32\")") + R"(
     def @main(%x: Tensor[(4, 6), float32]) {
-      let %found = argwhere(%x);
+      let %found = nonzero(%x);
       let %all = prefix(%found.0, %found.1);
       (@f(%all), @f(%all + 1i64), @f(%found.0), @f(%found.0 + 1i64))
     })");

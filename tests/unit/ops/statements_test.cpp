@@ -123,11 +123,11 @@ TEST_CASE("tensor_scatter writes windows at per-sample indices, also circularly"
         tensor::Status::index_out_of_range);
 }
 
-TEST_CASE("argwhere finds positions; prefix takes the first rows") {
-  auto found = apply_all("argwhere", {}, {floats({2, 3}, {0, 1, 0, NaN, 0, -1})});
+TEST_CASE("nonzero finds positions; prefix takes the first rows") {
+  auto found = apply_all("nonzero", {}, {floats({2, 3}, {0, 1, 0, NaN, 0, -1})});
   REQUIRE(found[1].integer_at(0) == 3);
   check_values(apply("prefix", {{"length", 3}}, {found[0]}), {3, 2}, {0, 1, 1, 0, 1, 2});
-  CHECK(apply_all("argwhere", {}, {floats({0, 3}, {})})[1].integer_at(0) == 0);
-  CHECK(apply_all("argwhere", {}, {floats({}, {5})})[1].integer_at(0) == 1);
+  CHECK(apply_all("nonzero", {}, {floats({0, 3}, {})})[1].integer_at(0) == 0);
+  CHECK(apply_all("nonzero", {}, {floats({}, {5})})[1].integer_at(0) == 1);
   check_values(apply("prefix", {{"length", 0}}, {ints({1, 2})}), {0}, {});
 }

@@ -40,7 +40,7 @@ TEST_CASE("branches on sizes whose arms differ in shape") {
     let %m = take(shape_of(%y, dtype="int64"), 0i64);
     let %few = )";
   for (const char* condition : {"%n < 5i64", "%n == %m", "logical_and(%n < 5i64, %m > 1i64)",
-                                "take(shape_of(argwhere(%x > 0f).0, dtype=\"int64\"), 0i64) < 5i64"})
+                                "take(shape_of(nonzero(%x > 0f).0, dtype=\"int64\"), 0i64) < 5i64"})
     for (int64_t n : {1, 4, 9})
       check_engines(begin + condition + R"(;
         let %r = if (%few) { concatenate((%x, %x)) } else { exp(%x) };
@@ -66,7 +66,7 @@ TEST_CASE("a tensor function whose result has a data-dependent size that no oper
     result[i < _1] = x[] * f32(i)
   }
   def @main(%x: Tensor[(7), float32]) {
-    let %found = argwhere(nn.relu(%x));
+    let %found = nonzero(nn.relu(%x));
     let %size = reshape(%found.1, newshape=[1]);
     define_sizes(%size, (?1), (7));
     let %counted: Tensor[(?1), float32] = call_tensor(@count, 2f);
@@ -80,7 +80,7 @@ TEST_CASE("the last elements of an axis that may be empty") {
                             "begin=[-2], end=[-1]", "begin=[-1], end=[-4], strides=[-2]"})
     for (int64_t n : {1, 2, 5})
       check_engines(fmt::format(R"(def @main(%x: Tensor[(n), float32]) {{
-        let %found = argwhere(nn.relu(%x));
+        let %found = nonzero(nn.relu(%x));
         strided_slice(prefix(%found.0, %found.1), {}, axes=[0])
       }})",
                                 slice),
@@ -90,10 +90,10 @@ TEST_CASE("the last elements of an axis that may be empty") {
 TEST_CASE("a branch with an arm of data-dependent size") {
   check_engines(R"(def @main(%c: bool, %x: Tensor[(5, 4), float32]) {
     let %r = if (%c) {
-      let %found = argwhere(nn.relu(%x));
+      let %found = nonzero(nn.relu(%x));
       prefix(%found.0, %found.1)
     } else {
-      argwhere(strided_slice(%x, begin=[1], end=[2])).0
+      nonzero(strided_slice(%x, begin=[1], end=[2])).0
     };
     (%r, sum(%r, axis=[0]))
   })",
@@ -217,7 +217,7 @@ TEST_CASE("an image without any window ends the run") {
   })",
                 {{dtype::f32, {6, 3}}, {dtype::i64, {1}}});
   check_engines(R"(def @main(%x: Tensor[(6, 3), float32]) {
-    let %found = argwhere(%x);
+    let %found = nonzero(%x);
     let %rows = prefix(%found.0, %found.1);
     (argmax(%rows, axis=[0]), sum(nn.max_pool1d(reshape(%rows, newshape=[1, -1, 2]), pool_size=[2])))
   })",
@@ -370,7 +370,7 @@ TEST_CASE("arms that check sizes, and functions that they call, are planned toge
 
 TEST_CASE("an arm that needs larger data-dependent sizes takes no memory at others") {
   check_engines(R"(def @main(%x: Tensor[(h, 3), float32], %c: bool) {
-    let %found = argwhere(%x);
+    let %found = nonzero(%x);
     let %rows = reshape(cast(prefix(%found.0, %found.1), dtype="float32"), newshape=[1, 1, -1, 2]);
     if (%c) {
       let %p = reshape(nn.max_pool2d(%rows, pool_size=[90000, 1]), newshape=[-1, 1]);
@@ -390,7 +390,7 @@ TEST_CASE("a concatenation with a part that may have a negative size") {
   check_engines("def @main(%x: Tensor[(6, 16), float32], %n: Tensor[(1), int64]) {\n  let %y = prefix(%x, %n);\n  " +
                     parts + "\n}",
                 {{dtype::f32, {6, 16}}, {dtype::i64, {1}}});
-  check_engines("def @main(%x: Tensor[(6, 16), float32]) {\n  let %found = argwhere(%x > 1f);\n" +
+  check_engines("def @main(%x: Tensor[(6, 16), float32]) {\n  let %found = nonzero(%x > 1f);\n" +
                     std::string("  let %y = cast(prefix(%found.0, %found.1), dtype=\"float32\");\n") +
                     "  sum(concatenate((nn.softmax(cast(%found.0, dtype=\"float32\")), nn.softmax(nn.pad(%y, 0f, " +
                     "pad_width=[[-40, 0], [0, 0]]))), axis=0), axis=[0])\n}",
@@ -399,7 +399,7 @@ TEST_CASE("a concatenation with a part that may have a negative size") {
 
 TEST_CASE("a size from an input whose bound is a data-dependent size") {
   check_engines(R"(def @main(%y: Tensor[(3, 4), float32], %length: Tensor[(1), int64]) {
-    let %found = argwhere(nn.relu(%y));
+    let %found = nonzero(nn.relu(%y));
     prefix(prefix(%found.0, %found.1), %length)
   })",
                 {{dtype::f32, {3, 4}}, {dtype::i64, {1}}});
@@ -423,7 +423,7 @@ TEST_CASE("a function that only an arm calls refuses sizes at the call") {
 
 TEST_CASE("every second column of rows that data select, in number half of the columns, rounded up") {
   const std::string text = R"(def @main(%x: Tensor[(n, m), float32]) {
-    let %found = argwhere(take(nn.relu(%x), 0i64, axis=1));
+    let %found = nonzero(take(nn.relu(%x), 0i64, axis=1));
     let %rows = take(%x, squeeze(prefix(%found.0, %found.1), axis=[1]), axis=0);
     let %half = strided_slice(%rows, begin=[0, 0], end=[n, m], strides=[1, 2]);
     (nn.softmax(tanh(%half)), sum(nn.softmax(%half), axis=[0]))

@@ -58,17 +58,17 @@ TEST_CASE("a local function has sizes of its own at each call") {
            "let %g = %f; (%g(%a), %f(%g(%b)))",
            // sizes of the result that the body defines
            "let %f = fn (%x: Tensor[(n), float32], %y: Tensor[(?), float32]) {"
-           "  let %found = argwhere(%y); let %p = prefix(%found.0, %found.1); concatenate((%p, %p)) };"
+           "  let %found = nonzero(%y); let %p = prefix(%found.0, %found.1); concatenate((%p, %p)) };"
            "(%f(%a, %a), %f(%a, %b), sum(%f(%a, %b * 0f)))",
            "let %f = fn (%x: Tensor[(n), float32]) {"
-           "  let %found = argwhere(%x > 0f); take(%x, reshape(prefix(%found.0, %found.1), newshape=[-1])) };"
+           "  let %found = nonzero(%x > 0f); take(%x, reshape(prefix(%found.0, %found.1), newshape=[-1])) };"
            "let %g = fn (%x: Tensor[(n), float32]) { exp(%f(%x)) };"
            "(%g(%a), sum(%g(%a * -1f)), sum(%f(%a + 1f)))",
            // a declared result; two functions, one with the result of the other
            "let %f = fn (%x: Tensor[(n), float32]) -> Tensor[(?, 1), int64] {"
-           "  let %found = argwhere(%x); prefix(%found.0, %found.1) };"
+           "  let %found = nonzero(%x); prefix(%found.0, %found.1) };"
            "let %g = fn (%x: Tensor[(?, 1), int64]) -> Tensor[(?, 1), float32] {"
-           "  let %found = argwhere(%x); cast(take(prefix(%found.0, %found.1), 0i64, axis=1), dtype=\"float32\")"
+           "  let %found = nonzero(%x); cast(take(prefix(%found.0, %found.1), 0i64, axis=1), dtype=\"float32\")"
            "  * full(2f, shape=[1, 1]) };"
            "(sum(%f(%a)), %f(%a - 1f), %g(%f(%a)), sum(%g(%f(%a * 0f))))",
            // of functions that only call each other
@@ -76,16 +76,16 @@ TEST_CASE("a local function has sizes of its own at each call") {
            "let %h = fn (%x: Tensor[(j), float32]) { %g(%x) };"
            "%h(%a)",
            // a size that the body defines
-           "let %f = fn (%x: Tensor[(k), float32]) { let %found = argwhere(%x); sum(prefix(%found.0, %found.1)) };"
+           "let %f = fn (%x: Tensor[(k), float32]) { let %found = nonzero(%x); sum(prefix(%found.0, %found.1)) };"
            "(%f(%a), %f(%b), %f(%a * 0f))",
            // a size that may be 0
            "let %f = fn (%x: Tensor[(k), int64]) { sum(%x) };"
-           "let %g = fn (%x: Tensor[(k), float32]) { let %found = argwhere(%x);"
+           "let %g = fn (%x: Tensor[(k), float32]) { let %found = nonzero(%x);"
            "  %f(reshape(prefix(%found.0, %found.1), newshape=[-1])) };"
            "(%g(%a), %g(maximum(%b, 0f)), %g(%b * 0f))",
            // a data-dependent size
            "let %f = fn (%x: Tensor[(k), float32]) { sum(%x) };"
-           "let %found = argwhere(%a); (%f(%a), %f(cast(reshape(prefix(%found.0, %found.1), newshape=[-1]), "
+           "let %found = nonzero(%a); (%f(%a), %f(cast(reshape(prefix(%found.0, %found.1), newshape=[-1]), "
            "dtype=\"float32\")))",
        })
     for (unsigned seed = 0; seed < 3; ++seed) CHECK(difference_of_engines(seed, begin + body + "}", {two, five}) == "");
@@ -94,7 +94,7 @@ TEST_CASE("a local function has sizes of its own at each call") {
 TEST_CASE("a global function defines the sizes of its result anew at each call") {
   const std::string functions = R"(
     def @found(%x: Tensor[(k), float32]) -> Tensor[(?, 1), int64] {
-      let %all = argwhere(%x > 0f);
+      let %all = nonzero(%x > 0f);
       prefix(%all.0, %all.1)
     }
     def @both(%x: Tensor[(k), float32], %y: Tensor[(j), float32]) { concatenate((@found(%x), @found(%y), @found(%x))) }
@@ -133,7 +133,7 @@ TEST_CASE("a local function that another one calls defines the size of its resul
         "let %h = fn (%x: Tensor[(n), int32]) { let %k = fn (%y: Tensor[(n), int32]) { (%f(%y), 1) }; sum(%k(%x).0) };"}) {
     const std::string text = fmt::format(R"(
       def @main(%a: Tensor[(n), int32], %c: bool) {{
-        let %f = fn (%x: Tensor[(k), int32]) {{ prefix(%x, argwhere(%x > 0).1) }};
+        let %f = fn (%x: Tensor[(k), int32]) {{ prefix(%x, nonzero(%x > 0).1) }};
         {}
         (%h(%a), %h(%a - 1), %h(%a))
       }}
@@ -208,11 +208,11 @@ TEST_CASE("sizes of a result with one name are equal, and functions have unknown
       for (unsigned seed = 0; seed < 4; ++seed)
         CHECK(difference_of_engines(seed, fmt::format(R"(
 def @f(%x: Tensor[(n), float32]) -> (Tensor[({0}), float32], Tensor[({0}), float32]) {{
-  (prefix(%x, argwhere(%x > 0f).1), prefix(%x, argwhere(%x > {1}).1))
+  (prefix(%x, nonzero(%x > 0f).1), prefix(%x, nonzero(%x > {1}).1))
 }}
 def @main(%x: Tensor[(6), float32]) {{
-  let %f = fn (%a: Tensor[(m), float32]) -> Tensor[({0}), float32] {{ prefix(%a, argwhere(%a > 0f).1) }};
-  let %g = fn (%a: Tensor[(m), float32]) -> Tensor[({0}), float32] {{ prefix(%a, argwhere(%a > 0f).1) }};
+  let %f = fn (%a: Tensor[(m), float32]) -> Tensor[({0}), float32] {{ prefix(%a, nonzero(%a > 0f).1) }};
+  let %g = fn (%a: Tensor[(m), float32]) -> Tensor[({0}), float32] {{ prefix(%a, nonzero(%a > 0f).1) }};
   (%f(%x), %g(concatenate((%x, %x))), @f(%x))
 }})",
                                                       size, least),

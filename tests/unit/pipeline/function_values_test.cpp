@@ -8,7 +8,7 @@ using namespace dlcc;
 TEST_CASE("each call of a function value defines the sizes of its result anew") {
   const std::string functions = R"(
     def @found(%x: Tensor[(k), float32]) -> Tensor[(?, 1), int64] {
-      let %all = argwhere(%x > 0f);
+      let %all = nonzero(%x > 0f);
       prefix(%all.0, %all.1)
     }
     def @apply(%f: fn (Tensor[(k), float32]) -> Tensor[(?, 1), int64], %x: Tensor[(k), float32]) { %f(%x) }
@@ -66,7 +66,7 @@ TEST_CASE("functions in tuples and functions that functions return are known whe
            "(%g(%f, %a), %g(%f, %b), %g(@twice, %b))",
            // a function that applies a function to the size of its argument
            "let %g = fn (%f: fn (Tensor[(k), int64]) -> Tensor[(k), int64], %x: Tensor[(k), float32]) {"
-           "  %f(reshape(argwhere(%x * 0f + 1f).0, newshape=[k])) };"
+           "  %f(reshape(nonzero(%x * 0f + 1f).0, newshape=[k])) };"
            "(%g(fn (%x: Tensor[(n), int64]) { %x + %x }, %a), %g(fn (%x: Tensor[(3), int64]) { %x }, %b))",
        })
     for (unsigned seed = 0; seed < 3; ++seed)
@@ -76,7 +76,7 @@ TEST_CASE("functions in tuples and functions that functions return are known whe
 TEST_CASE("a function that an if selects is selected at each call") {
   const std::string functions = R"(
     def @found(%x: Tensor[(k), float32]) -> Tensor[(?, 1), int64] {
-      let %all = argwhere(%x > 0f);
+      let %all = nonzero(%x > 0f);
       prefix(%all.0, %all.1)
     }
     def @apply(%f: fn (Tensor[(k), float32]) -> Tensor[(?, 1), int64], %x: Tensor[(k), float32]) { %f(%x) }
@@ -89,7 +89,7 @@ TEST_CASE("a function that an if selects is selected at each call") {
            "(%h(%b), %h(%h(%b)))",
            // results of different sizes
            "let %h = if (%c) { fn (%x: Tensor[(n), float32]) -> Tensor[(?, 1), int64] { @found(%x) } }"
-           "  else { fn (%x: Tensor[(n), float32]) -> Tensor[(?, 1), int64] { argwhere(%x * 0f + 1f).0 } };"
+           "  else { fn (%x: Tensor[(n), float32]) -> Tensor[(?, 1), int64] { nonzero(%x * 0f + 1f).0 } };"
            "(@apply(%h, %a), %h(%a - 1f))",
            // in tuples, with operations in the branches
            "let %t = if (%c) { (@next, %b) } else { let %y = %a + 1f; let %z = sum(%y);"

@@ -11,7 +11,7 @@ using namespace dlcc;
 
 TEST_CASE("statuses of sizes that are codes of attributes, and of indices into nothing") {
   const std::string begin = R"(def @main(%x: Tensor[(4, 6), float32]) {
-    let %found = argwhere(%x > 1000f);
+    let %found = nonzero(%x > 1000f);
     let %none = take(%found.1, 0i64);
   )";
   for (const char* result : {"reshape(%x, stack((%none - 3i64, 1i64)))", "reshape(%x, stack((%none - 2i64, 24i64)))",
@@ -56,7 +56,7 @@ TEST_CASE("a named size that is computed from an input is at least 1, and an unk
 
 TEST_CASE("a named size that steps compute is at least 1") {
   auto found = [](size_t count, const std::string& result) {
-    return status_of_engines("def @main(%x: Tensor[(6), float32]) { let %all = argwhere(%x); " + result + " }",
+    return status_of_engines("def @main(%x: Tensor[(6), float32]) { let %all = nonzero(%x); " + result + " }",
                              {nonzero(count)});
   };
   const std::string rows = "let %y: Tensor[(n, 1), int64] = prefix(%all.0, %all.1); (%y, sum(%y))";
@@ -73,7 +73,7 @@ TEST_CASE("a named size that steps compute is at least 1") {
 TEST_CASE("a named size that a branch or a loop defines is at least 1") {
   auto branch = [](size_t count, bool condition) {
     return status_of_engines(R"(def @main(%x: Tensor[(6), float32], %c: bool) {
-      let %all = argwhere(%x);
+      let %all = nonzero(%x);
       let %y: Tensor[(n, 1), int64] = if (%c) { prefix(%all.0, %all.1) } else { full(1i64, shape=[3, 1]) };
       (%y, sum(%y))
     })",
@@ -107,7 +107,7 @@ TEST_CASE("sizes of arguments below the bounds of a function's sizes, and sizes 
 TEST_CASE("operators that need an element or a window") {
   auto found = [](size_t count, const std::string& operation) {
     return status_of_engines(R"(def @main(%x: Tensor[(6), float32]) {
-      let %all = argwhere(%x);
+      let %all = nonzero(%x);
       let %y = cast(reshape(prefix(%all.0, %all.1), newshape=[1, 1, -1, 1]), dtype="float32");
       )" + operation + " }",
                              {nonzero(count)});

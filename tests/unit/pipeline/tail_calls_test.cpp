@@ -107,7 +107,7 @@ TEST_CASE("values of sizes that an iteration finds stay where they are computed"
   check(R"(
     def @f(%i: int64, %x: Tensor[(n), float32]) -> (int64, Tensor[(n), float32]) {
       if (%i > 10i64) { (%i, %x) } else {
-        let %all = argwhere(%x > 1f);
+        let %all = nonzero(%x > 1f);
         let %found = prefix(%all.0, %all.1);
         let %sum = sum(%found);
         if (%sum > 4i64) { (sum(%found * 2i64), %x) } else {

@@ -217,7 +217,7 @@ def @main() { (sum(@run(Unary(negative), full(1, shape=[2]))), sum(@run(Nothing,
 )";
   CHECK(result_of(functions, {"inline-functions", "compile-matches"}) == "(-2, 3)");
   const std::string lists = R"(
-def @found(%x: Tensor[(n), int32]) -> List[Tensor[(?1), int32]] { Cons(prefix(%x, argwhere(%x).1), Nil) }
+def @found(%x: Tensor[(n), int32]) -> List[Tensor[(?1), int32]] { Cons(prefix(%x, nonzero(%x).1), Nil) }
 def @main() {
   let %a = @found(full(1, shape=[2]));
   let %b = @found(full(0, shape=[1]));
@@ -229,16 +229,16 @@ def @main() {
 }
 
 TEST_CASE("statuses of the interpreter are those of definitions") {
-  CHECK(result_of("def @main() { let %n = argwhere(False).1; take(prefix(full(1, shape=[1]), %n), 0) }", {}) ==
+  CHECK(result_of("def @main() { let %n = nonzero(False).1; take(prefix(full(1, shape=[1]), %n), 0) }", {}) ==
         "status 5");
-  const std::string code = "let %w = argwhere(False).1; reshape(full(1, shape=[2, 3]), concatenate((%w - 3i64, %w + 1i64)))";
+  const std::string code = "let %w = nonzero(False).1; reshape(full(1, shape=[2, 3]), concatenate((%w - 3i64, %w + 1i64)))";
   CHECK(result_of("def @main() { " + code + " }", {}) == "status 8");
 }
 
 TEST_CASE("what is known after folding may be an error of the program, which is one at run time") {
-  const std::string two = "prefix(full(1, shape=[2]), argwhere(full(1, shape=[2])).1)";
+  const std::string two = "prefix(full(1, shape=[2]), nonzero(full(1, shape=[2])).1)";
   auto folded = [&](const std::string& value) {
-    return result_of("def @main() { let %none = argwhere(0).1; " + value + " }", {"fold-constants"});
+    return result_of("def @main() { let %none = nonzero(0).1; " + value + " }", {"fold-constants"});
   };
   CHECK(folded("take(prefix(full(1, shape=[2]), %none), 0)") == "status 5");
   CHECK(folded("add(" + two + ", full(1, shape=[3]))") == "status 7");

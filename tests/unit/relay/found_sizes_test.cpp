@@ -18,7 +18,7 @@ std::string fused_text(const std::string& text, const std::vector<std::string>& 
 bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 const std::string positions = R"(def @main() {
-  let %found = argwhere(Tensor[(5), float32]{0, 3, 0, 4, 5});
+  let %found = nonzero(Tensor[(5), float32]{0, 3, 0, 4, 5});
   let %y = prefix(%found.0, %found.1);
   negative(%y * 2i64 + 1i64)
 })";
@@ -56,7 +56,7 @@ TEST_CASE("operators whose sizes are known are fused") {
   // The sizes of a parameter, of define_sizes, of a value in the enclosing block, and of one around the function.
   const std::string text = fused_text(R"(def @main(%x: Tensor[(n), float32], %c: bool, %s: Tensor[(1), int64]) {
     define_sizes(%s, (m), (6));
-    let %found = argwhere(%x);
+    let %found = nonzero(%x);
     let %y = prefix(%found.0, %found.1);
     let %size = take(shape_of(%y, dtype="int64"), 0i64);
     let %counted = fn (%s: float32) { full(%s, shape=[n]) * %s };

@@ -8,7 +8,7 @@ TEST_CASE("functions that are values find sizes at each call") {
     let %x = concatenate((full(0, shape=[2]), full(5, shape=[3])));
     (sum(%f(%x)), sum(%f(full(1, shape=[2])))) }
 )";
-  const std::string body = "{ prefix(%x, argwhere(%x).1) }\n";
+  const std::string body = "{ prefix(%x, nonzero(%x).1) }\n";
   const std::string params = "(%x: Tensor[(k), int32])";
   const std::string expected = "(5, 2)", define = "def @f" + params + body;
   CHECK(result_of("def @make() { fn " + params + body + " } def @main() { let %f = @make();" + calls, {}) == expected);
@@ -76,7 +76,7 @@ TEST_CASE("an if or a match selects functions of which one is of any size") {
                "(301, 62, 33)");
   check_result(R"(
 def @f(%c: bool, %a: Tensor[(3), int32], %b: Tensor[(2), int32]) {
-  let %f = if (%c) { fn (%x: Tensor[(n), int32], %y: Tensor[(2), int32]) { prefix(%x, argwhere(%x).1) } }
+  let %f = if (%c) { fn (%x: Tensor[(n), int32], %y: Tensor[(2), int32]) { prefix(%x, nonzero(%x).1) } }
            else { fn (%x: Tensor[(3), int32], %y: Tensor[(m), int32]) { %y } };
   %f(%a, %b)
 }
@@ -98,7 +98,7 @@ def @main() { (sum(@f(True, full(4, shape=[3]), full(5, shape=[2]))), sum(@f(Fal
 TEST_CASE("the printed text of selected functions is read as it was written") {
   check_text(R"(
 def @main(%c: bool, %a: Tensor[(3), int32]) {
-  let %f = if (%c) { negative } else { fn (%x: Tensor[(3), int32]) { prefix(%x, argwhere(%x).1) } };
+  let %f = if (%c) { negative } else { fn (%x: Tensor[(3), int32]) { prefix(%x, nonzero(%x).1) } };
   let %p = ((fn (%x: Tensor[(k), int32]) { %x }, 1), 2);
   let %q: (fn (Tensor[(3), int32]) -> Tensor[(3), int32], int32) = %p.0;
   (%f(%a), %q.0(%a))
@@ -122,7 +122,7 @@ def @main() {
 }
 
 TEST_CASE("functions whose results have sizes of their own at each call, under several names") {
-  const std::string found = "fn (%x: Tensor[(k), int32]) { prefix(%x, argwhere(%x).1) }";
+  const std::string found = "fn (%x: Tensor[(k), int32]) { prefix(%x, nonzero(%x).1) }";
   const std::string begin = "def @main() { let %a = concatenate((full(1, shape=[2]), full(5, shape=[1]))); ";
   const std::string end = "; (sum(%q(%a)), sum(%q(%a - 1))) }", expected = "(7, 0)";
   check_result(begin + "let %q: fn (Tensor[(3), int32]) -> Tensor[(?), int32] = " + found + end, expected);
@@ -197,7 +197,7 @@ def @main() { (@f(True), @f(False)) }
 }
 
 TEST_CASE("a function that calls itself has no sizes of its own in a result without a declared type") {
-  const std::string begin = "def @begin(%x: Tensor[(n), int32]) { let %p = argwhere(%x > 0); prefix(%x, %p.1) }\n";
+  const std::string begin = "def @begin(%x: Tensor[(n), int32]) { let %p = nonzero(%x > 0); prefix(%x, %p.1) }\n";
   const std::string body = " { if (%i > 0) { let %r = NAME(%i - 1, %x - 1); concatenate((%r, %r)) } else { @begin(%x) } }";
   auto program = [&](const std::string& result, bool is_local) {
     const std::string name = is_local ? "%loop" : "@loop";
@@ -245,7 +245,7 @@ TEST_CASE("a list of functions has the least precise result of its functions") {
   const std::string text = R"(
 def @main() {
   let %any = fn (%x: Tensor[(k), int32]) { %x };
-  let %few = fn (%x: Tensor[(3), int32]) { prefix(%x, argwhere(%x).1) };
+  let %few = fn (%x: Tensor[(3), int32]) { prefix(%x, nonzero(%x).1) };
   @map(fn (%f) { sum(%f(full(2, shape=[3]))) }, Cons(%any, Cons(%few, Nil)))
 }
 )";
@@ -261,7 +261,7 @@ def @f(%r: ref(fn (Tensor[(3), int32]) -> Tensor[(?), int32])) {
 }
 def @main() {
   let %r: ref(fn (Tensor[(3), int32]) -> Tensor[(?), int32]) =
-    ref(fn (%x: Tensor[(3), int32]) { concatenate((prefix(%x, argwhere(%x).1), full(1, shape=[1]))) });
+    ref(fn (%x: Tensor[(3), int32]) { concatenate((prefix(%x, nonzero(%x).1), full(1, shape=[1]))) });
   @f(%r)
 }
 )",
@@ -279,12 +279,12 @@ TEST_CASE("a name for two sizes requires that they are equal") {
   const std::string other = "def @main() { let %f = fn (%x: Tensor[(m), int32]) { let %y: Tensor[(n), int32] = %x; sum(%y) }; "
                             "let %z: Tensor[(n), int32] = full(1, shape=[4]); sum(%z) + %f(full(1, shape=[3])) }";
   CHECK(result_of(other, {}) == "7");
-  const std::string few = "prefix(%x, argwhere(%x).1)";
+  const std::string few = "prefix(%x, nonzero(%x).1)";
   check_result("def @f(%x: Tensor[(3), int32]) { let %p = " + few + "; let %y: Tensor[(n), int32] = %p; " +
                    "let %z: Tensor[(n), int32] = " + few + "; sum(%y + %z) }\ndef @main() { @f(full(1, shape=[3])) }",
                "6");
   CHECK(result_of("def @main() { let %x = full(1, shape=[3]); let %p = " + few + "; let %y: Tensor[(n), int32] = %p; " +
-                      "let %z: Tensor[(n), int32] = prefix(%x, argwhere(%x - 1).1); (%y, %z) }", {}) == "status 7");
+                      "let %z: Tensor[(n), int32] = prefix(%x, nonzero(%x - 1).1); (%y, %z) }", {}) == "status 7");
 }
 
 TEST_CASE("a size that no tensor of the parameters has cannot be checked") {
@@ -350,7 +350,7 @@ TEST_CASE("a size of the function around a function or a parameter is one size a
 }
 
 TEST_CASE("a bound that shows that an operation fails is no error before the operation is executed") {
-  const std::string few = "let %p = argwhere(full(1, shape=[2])); let %few = prefix(full(1, shape=[2]), %p.1); ";
+  const std::string few = "let %p = nonzero(full(1, shape=[2])); let %few = prefix(full(1, shape=[2]), %p.1); ";
   const std::string never = "reshape(%few, newshape=[3])";
   CHECK(result_of("def @main() { " + few + never + " }", {"define-sizes"}) == "status 7");
   CHECK(result_of("def @main() { " + few + "if (sum(%few) > 2) { sum(" + never + ") } else { 4 } }", {"define-sizes"}) == "4");

@@ -73,6 +73,19 @@ TEST_CASE("operands that attributes repeat may be values of the run") {
   CHECK(interpreted(range) == "(Tensor[(4), float32]{0, 0.5, 1, 1.5}, Tensor[(2), float32]{0, 0.5})");
 }
 
+TEST_CASE("sizes that elements of operands decide differ between evaluations of an operation") {
+  const std::string two = "Cons(Tensor[(3), int32]{0, 1, 2}, Cons(Tensor[(3), int32]{0, 0, 5}, Nil))";
+  CHECK(interpreted("def @main() { @map(fn (%x: Tensor[(3), int32]) { argwhere(%x) }, " + two + ") }") ==
+        "Cons(Tensor[(2, 1), int32]{1, 2}, Cons(Tensor[(1, 1), int32]{2}, Nil))");
+  const std::string scaled = "fn (%s: float32) { dyn.nn.upsampling(full(1f, shape=[1, 1, 2, 1]), %s, 1f) }";
+  CHECK(interpreted("def @main() { @map(" + scaled + ", Cons(1.5f, Cons(0.5f, Nil))) }") ==
+        "Cons(Tensor[(1, 1, 3, 1), float32]{1, 1, 1}, Cons(Tensor[(1, 1, 1, 1), float32]{1}, Nil))");
+  CHECK(interpreted("def @main() { @map(" + scaled + ", Cons(1.5f, Cons(-1f, Nil))) }") == "status 8");
+  const std::string largest = "fn (%k: int32) { dyn.topk(Tensor[(3), int32]{5, 9, 7}, %k, ret_type=\"values\") }";
+  CHECK(interpreted("def @main() { @map(" + largest + ", Cons(1, Cons(2, Nil))) }") ==
+        "Cons(Tensor[(1), int32]{9}, Cons(Tensor[(2), int32]{9, 7}, Nil))");
+}
+
 TEST_CASE("polymorphic functions apply to data types") {
   CHECK(interpreted(list + map + fold + R"(
 def @main() {

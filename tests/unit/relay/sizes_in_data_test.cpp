@@ -3,7 +3,7 @@
 
 namespace dlcc::relay {
 
-static const std::string found = "def @found(%x: Tensor[(n), int32]) { let %p = argwhere(%x); prefix(%x, %p.1) }\n";
+static const std::string found = "def @found(%x: Tensor[(n), int32]) { let %p = nonzero(%x); prefix(%x, %p.1) }\n";
 static const std::string any = "List[Tensor[(?), int32]]";
 static const std::string ones = "full(1, shape=[2])", fours = "full(4, shape=[3])";
 
@@ -30,7 +30,7 @@ TEST_CASE("data of one size are data of any sizes where these are expected") {
   check_result("def @f(%c: bool) { if (%c) { (Cons(" + ones + ", Nil), 1) } else { (Cons(" + fours + ", Nil), 2) } }\n" +
                    "def @main() { (@f(True).0, @f(False).0) }",
                "(Cons(Tensor[(2), int32]{1, 1}, Nil), Cons(Tensor[(3), int32]{4, 4, 4}, Nil))");
-  check_result("def @f(%c: bool) { let %f = fn (%x: Tensor[(k), int32]) { Cons(prefix(%x, argwhere(%x).1), Nil) }; let %g = fn (" +
+  check_result("def @f(%c: bool) { let %f = fn (%x: Tensor[(k), int32]) { Cons(prefix(%x, nonzero(%x).1), Nil) }; let %g = fn (" +
                    std::string("%x: Tensor[(3), int32]) { Cons(%x, Nil) }; let %h = if (%c) { %f } else { %g }; %h(" + fours +
                    ") }\ndef @main() { (@f(True), @f(False)) }"),
                "(Cons(Tensor[(3), int32]{4, 4, 4}, Nil), Cons(Tensor[(3), int32]{4, 4, 4}, Nil))");

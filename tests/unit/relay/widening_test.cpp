@@ -95,7 +95,7 @@ TEST_CASE("functions without types take the tensors of a list as they are") {
   CHECK(str(type_of(*module, GlobalRef{"main"})) == "fn () -> (List[" + any + "], Tensor[(2), int32])");
   check_result(twice,
                "(" + doubled + ", Tensor[(2), int32]{1, 1})");
-  check_result(main + "let %f = fn (%x) { let %p = argwhere(%x - 2); prefix(%x, %p.1) }; @map(%f, %l) }",
+  check_result(main + "let %f = fn (%x) { let %p = nonzero(%x - 2); prefix(%x, %p.1) }; @map(%f, %l) }",
                "Cons(Tensor[(0), int32]{}, Cons(Tensor[(3), int32]{3, 3, 3}, Nil))");
   check_result(main + "match (@map(fn (%x) { %x + 1 }, %l)) { Cons(%a, Cons(%b, _)) => concatenate((%a, %b)), _ => full(0, shape=[0]) } }",
                "Tensor[(5), int32]{3, 3, 4, 4, 4}");
@@ -133,7 +133,7 @@ TEST_CASE("data of one size are added to data of any sizes") {
   const std::string main = "def @main() { " + list, three = "Tensor[(3), int32]{3, 3, 3}";
   check_result(main + "@hd(@foldl(fn (%found, %x) { Cons(Some(%x), %found) }, Nil, %l)) }", "Some(" + three + ")");
   check_result(main + "@hd(@foldl(fn (%found: List[Option[" + any + "]], %x: " + any + ") { Cons(Some(%x), %found) }, Nil, %l)) }", "Some(" + three + ")");
-  check_result(main + "@foldl(fn (%found, %x) { let %p = argwhere(%x - 2); Cons(prefix(%x, %p.1), %found) }, Nil, %l) }",
+  check_result(main + "@foldl(fn (%found, %x) { let %p = nonzero(%x - 2); Cons(prefix(%x, %p.1), %found) }, Nil, %l) }",
                "Cons(" + three + ", Cons(Tensor[(0), int32]{}, Nil))");
 }
 
