@@ -102,7 +102,7 @@ int run_command(CommandLine& line) {
             append_output(outputs)});
   line.add({"--interpret", "",
             "Interpret the Relay module, which may use the whole language, and print the value of @main. --input takes "
-            "a file or [NAME=]EXPRESSION in Relay, which FILE.rly may have, or FILE.npz",
+            "a file or [NAME=]EXPRESSION in Relay, FILE.rly with one, or FILE.npz",
             store_true(interpret)});
   line.add({"--max-steps", "N",
             "With --interpret: end with an error after N steps. Each operation is a step, and so is each iteration "

@@ -17,10 +17,13 @@ bool may_be_instance(const Type& type) {
 }
 
 void for_each_variable_of(const Type& type, const std::function<void(int)>& visit) {
-  map_leaves(type, [&](const Type& leaf) {
-    if (const VariableType* v = as<VariableType>(leaf)) visit(v->variable.id);
-    return leaf;
-  });
+  map_leaves(
+      type,
+      [&](const Type& leaf) {
+        if (const VariableType* v = as<VariableType>(leaf)) visit(v->variable.id);
+        return leaf;
+      },
+      &TypeNode::has_variables);
 }
 
 bool fields_tell_type(const DataTypeDef& def, const ConstructorDef& c) {

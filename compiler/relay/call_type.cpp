@@ -64,13 +64,22 @@ std::optional<TypeError> code_in_operand(const Operator& op, const Operands& ope
   return std::nullopt;
 }
 
+// A constant scalar that is no integer.
+std::optional<AttrValue> attribute_of(const Atom& atom) {
+  const Constant* c = std::get_if<Constant>(&atom);
+  if (!c || !c->shape().empty() || !is_float(c->dtype())) return std::nullopt;
+  return AttrValue(c->number_at(0));
+}
+
 // The call's attributes together with the operands that determine sizes; empty unless all their values are known.
-std::optional<Attrs> with_known_values(const Operator& op, const Attrs& attrs, const Operands& operands) {
+std::optional<Attrs> with_known_values(const Operator& op, const Attrs& attrs, const Operands& operands,
+                                       std::span<const Atom> args) {
   const size_t first = op.arguments.size();
   if (op.values.empty() || operands.size() != first + op.values.size()) return std::nullopt;
   Attrs known = attrs;
   for (size_t k = 0; k < op.values.size(); ++k) {
     auto value = attribute_of(operands[first + k].value);
+    if (!value && args.size() == operands.size()) value = attribute_of(args[first + k]);
     if (auto none = known.find(op.values[k]); none != known.end() && none->second.is_none()) known.erase(none);
     if (!value || !known.emplace(op.values[k], std::move(*value)).second) return std::nullopt;
   }
@@ -78,13 +87,16 @@ std::optional<Attrs> with_known_values(const Operator& op, const Attrs& attrs, c
 }
 
 Type without_long_sizes(const Type& type) {
-  return map_leaves(type, [](const Type& leaf) {
-    const TensorType* t = as<TensorType>(leaf);
-    if (!t || !std::ranges::any_of(t->shape, is_long)) return leaf;
-    Shape shape = t->shape;
-    std::ranges::replace_if(shape, is_long, unknown_dim());
-    return with_shape(*t, std::move(shape));
-  });
+  return map_leaves(
+      type,
+      [](const Type& leaf) {
+        const TensorType* t = as<TensorType>(leaf);
+        if (!t || !std::ranges::any_of(t->shape, is_long)) return leaf;
+        Shape shape = t->shape;
+        std::ranges::replace_if(shape, is_long, unknown_dim());
+        return with_shape(*t, std::move(shape));
+      },
+      &TypeNode::has_symbols);
 }
 
 // Whether the definition of a call with this result is worth evaluating: some result is a small tensor of integers.
@@ -108,12 +120,13 @@ bool may_have_value(const Type& type) {
 
 }  // namespace
 
-std::variant<TypedCall, TypeError> type_call(const Operator& op, const Attrs& attrs, const Operands& operands) {
+std::variant<TypedCall, TypeError> type_call(const Operator& op, const Attrs& attrs, const Operands& operands,
+                                             std::span<const Atom> args) {
   if (op.least_value > INT64_MIN)
     if (auto error = code_in_operand(op, operands)) return std::move(*error);
   TypedCall call{attrs, operands.size(), nullptr};
   TypeResult result;
-  auto known = with_known_values(op, attrs, operands);
+  auto known = with_known_values(op, attrs, operands, args);
   if (known) {
     result = op.type(*known,
                      Operands(operands.begin(), operands.begin() + static_cast<std::ptrdiff_t>(op.arguments.size())));

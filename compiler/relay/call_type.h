@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <span>
 #include <variant>
 #include <vector>
 
@@ -16,8 +17,10 @@ struct TypedCall {
   size_t operands;  // the number of operands that remain
   Type type;        // with "?" for unknown sizes
 };
-// `operands`: the fields of a variadic operator's tuple.
-std::variant<TypedCall, TypeError> type_call(const Operator&, const Attrs&, const Operands& operands);
+// `operands`: the fields of a variadic operator's tuple. `args`, which may be left out: the call's arguments, of which
+// constants that determine sizes become attributes also if they are no integers.
+std::variant<TypedCall, TypeError> type_call(const Operator&, const Attrs&, const Operands& operands,
+                                             std::span<const Atom> args = {});
 
 // The values of a call's results, null where unknown; `type` is the type of the result.
 std::vector<KnownValue> values_of_call(const Operator&, const Attrs&, const Operands&, const Type& type);

@@ -11,7 +11,10 @@ namespace {
 // The attributes of a call whose sizes are known at run time only. Removes the operands that became attributes.
 Attrs resolved_attributes(const Operator& op, const Attrs& attrs, Operands& operands) {
   auto typed = type_call(op, attrs, operands);
-  if (const TypeError* error = std::get_if<TypeError>(&typed)) throw Stopped{error->status};
+  if (const TypeError* error = std::get_if<TypeError>(&typed)) {
+    const bool is_too_large = error->id == DiagnosticId::too_large;
+    throw Stopped{is_too_large ? tensor::Status::dimension_out_of_range : error->status};
+  }
   TypedCall& call = std::get<TypedCall>(typed);
   operands.erase(operands.begin() + static_cast<std::ptrdiff_t>(call.operands), operands.end());
   return std::move(call.attrs);

@@ -394,7 +394,7 @@ void Inference::finish(VarNode& var, const SourceLocation& location) {
     fail(DiagnosticId::too_large, location, fmt::format("the type of %{} is too large", var.name));
     return;
   }
-  if (any_leaf(type, [](const Type& leaf) { return as<HoleType>(leaf) != nullptr; }))
+  if (type->has_holes)
     fail(DiagnosticId::cannot_infer, location,
          var.name.empty() ? "the type of this value cannot be inferred"
                           : fmt::format("the type of %{} cannot be inferred", var.name),

@@ -174,7 +174,8 @@ Type Inference::decide(const OperatorCall& call, Gathered in, Call* rewrite) {
     return fail(DiagnosticId::type_mismatch, call.location,
                 fmt::format("{}: expected {}, found {}", op.name, in.expected, text(in.unexpected)), details());
   }
-  auto outcome = type_call(op, call.attrs, in.tensors);
+  auto outcome = rewrite && !op.variadic ? type_call(op, call.attrs, in.tensors, rewrite->args)
+                                         : type_call(op, call.attrs, in.tensors);
   if (const TypeError* error = std::get_if<TypeError>(&outcome))
     return fail(error->id, call.location, fmt::format("{}: {}", op.name, error->message), details(), error->help);
   TypedCall& typed = std::get<TypedCall>(outcome);
@@ -200,11 +201,14 @@ Type Inference::instantiate(const FunctionType& f, const SourceLocation& locatio
     if (v.kind == Kind::type) open_arguments_.insert(as<HoleType>(fresh[v.id])->id);
   }
   auto at_use = [fresh](const Type& type) {
-    return map_leaves(type, [&](const Type& leaf) {
-      const VariableType* v = as<VariableType>(leaf);
-      auto it = v ? fresh.find(v->variable.id) : fresh.end();
-      return it == fresh.end() ? leaf : it->second;
-    });
+    return map_leaves(
+        type,
+        [&](const Type& leaf) {
+          const VariableType* v = as<VariableType>(leaf);
+          auto it = v ? fresh.find(v->variable.id) : fresh.end();
+          return it == fresh.end() ? leaf : it->second;
+        },
+        &TypeNode::has_variables);
   };
   if (!as<HoleType>(unifier_.shallow(f.result))) {
     const Type type = function_type(f.params, f.result), known = unifier_.resolve(type);  // a result that was inferred
@@ -303,7 +307,7 @@ Type Inference::call_function(const Type& callee, Call& call, Callee kind, const
   learn_sizes(found, f, sizes);
   if (kind == Callee::tensors)  // a symbol that is no parameter's dimension is the module's
     for (const auto& [name, s] : symbols) sizes.emplace(name, Dim::symbol(s));
-  std::vector<size_t> passed;
+  std::vector<size_t> known;  // arguments that were passed whose types had no holes before
   std::vector<int> turns;
   for (size_t i = 0; i < call.args.size(); ++i) turns.push_back(turn_of(call.args[i], found[i], location));
   for (const int turn : {0, 1, 2, 3}) {
@@ -314,8 +318,9 @@ Type Inference::call_function(const Type& callee, Call& call, Callee kind, const
     }
     for (size_t i = 0; i < call.args.size(); ++i) {
       if (turns[i] != turn) continue;
-      if (!pass_argument(found[i], f.params[i], i, sizes, call, passed, location)) return unifier_.fresh();
-      passed.push_back(i);
+      const bool is_known = !is_incomplete(unifier_.resolve(found[i]));
+      if (!pass_argument(found[i], f.params[i], i, sizes, call, known, location)) return unifier_.fresh();
+      if (is_known) known.push_back(i);
     }
   }
   bool is_instance = false;
@@ -428,42 +433,8 @@ static std::string violated_bound(const std::vector<DimPair>& pairs, const std::
   return "";
 }
 
-static SourceLocation place_of_argument(const Call& call, size_t index, const SourceLocation& location) {
-  return index < call.ranges.size() ? location.within(call.ranges[index]) : location;
-}
-
-// The type of the callee before it was instantiated; null if it is none that was declared.
-Type Inference::declared_type(const Atom& callee) const {
-  if (const auto* constructor = std::get_if<ConstructorRef>(&callee))
-    if (const auto* known = constructors_.find(constructor->name)) return relay::type_of(*known);
-  const auto* global = std::get_if<GlobalRef>(&callee);
-  const auto signature = global ? signatures_.find(global->name) : signatures_.end();
-  return signature == signatures_.end() ? nullptr : signature->second;
-}
-
-// The places of the arguments that decided what the type variables in the type of a parameter are.
-std::vector<std::string> Inference::reasons_for_parameter(size_t index, const std::vector<size_t>& passed,
-                                                          const Call& call, const SourceLocation& location) {
-  const Type declared = declared_type(call.callee);
-  const FunctionType* f = as<FunctionType>(declared);
-  std::vector<std::string> reasons;
-  for (const TypeVariable& variable : f ? f->type_params : std::vector<TypeVariable>()) {
-    auto has_variable = [&](size_t k) {
-      bool has = false;
-      for_each_free_variable(f->params[k], [&](const TypeVariable& v) { has |= v == variable; });
-      return has;
-    };
-    const auto decided = has_variable(index) ? std::ranges::find_if(passed, has_variable) : passed.end();
-    if (decided != passed.end())
-      reasons.push_back(fmt::format("{}: argument {} decides what {} is: {}",
-                                    place_of_argument(call, *decided, location).str(), *decided + 1, variable.name,
-                                    text(type_of(call.args[*decided], location))));
-  }
-  return reasons;
-}
-
 bool Inference::pass_argument(Type found, Type param, size_t index, std::map<std::string, Dim>& sizes, Call& call,
-                              const std::vector<size_t>& passed, const SourceLocation& location) {
+                              const std::vector<size_t>& known, const SourceLocation& location) {
   Atom& arg = call.args[index];
   const SourceLocation place = place_of_argument(call, index, location);
   if (has_symbols(param)) {
@@ -486,7 +457,7 @@ bool Inference::pass_argument(Type found, Type param, size_t index, std::map<std
   if (as<HoleType>(unifier_.shallow(param))) found = type_of_stored(arg, found);
   found = take_any_sizes(arg, found, param, location);
   if (coerce(arg, found, param, location)) return true;
-  std::vector<std::string> notes = reasons_for_parameter(index, passed, call, location);
+  std::vector<std::string> notes = reasons_for_parameter(index, param, found, known, call, location);
   std::ranges::move(declaration_of(call.callee), std::back_inserter(notes));
   mismatch(place, fmt::format("argument {} of {}", index + 1, describe(call.callee)), param, found, {},
            std::move(notes));

@@ -1,4 +1,6 @@
 // The messages of type inference: what was expected and what was found, and the place that says why.
+#include <algorithm>
+
 #include "relay/inference.h"
 
 namespace dlcc::relay {
@@ -47,6 +49,57 @@ std::vector<std::string> Inference::declaration_of(const Atom& callee) const {
   if (it == module_.functions.end() || it->second.location.line == 0) return {};
   return {fmt::format("{}: {} is declared here: {}", it->second.location.str(), describe(callee),
                       text(relay::type_of(module_, callee)))};
+}
+
+SourceLocation Inference::place_of_argument(const Call& call, size_t index, const SourceLocation& location) {
+  return index < call.ranges.size() ? location.within(call.ranges[index]) : location;
+}
+
+// The type of the callee before it was instantiated; null if it is none that was declared.
+Type Inference::declared_type(const Atom& callee) const {
+  if (const Var* local = std::get_if<Var>(&callee)) return unifier_.shallow((*local)->type);
+  if (const auto* constructor = std::get_if<ConstructorRef>(&callee))
+    if (const auto* known = constructors_.find(constructor->name)) return relay::type_of(*known);
+  const auto* global = std::get_if<GlobalRef>(&callee);
+  const auto signature = global ? signatures_.find(global->name) : signatures_.end();
+  return signature == signatures_.end() ? nullptr : signature->second;
+}
+
+// Whether a variable in the declared type stands for different types in the expected and in the found one.
+bool Inference::differs_at(const TypeVariable& variable, const Type& declared, const Type& expected,
+                           const Type& found) const {
+  const Type e = unifier_.shallow(expected), f = unifier_.shallow(found);
+  if (!e || !f || !declared->has_variables) return false;
+  const VariableType* v = as<VariableType>(declared);
+  if (v && v->variable == variable) return !same_type(unifier_.resolve(e), unifier_.resolve(f));
+  const std::vector<Type> parts = parts_of(declared), of_expected = parts_of(e), of_found = parts_of(f);
+  bool differs = false;
+  for (size_t k = 0; k < parts.size() && parts.size() == of_expected.size() && parts.size() == of_found.size(); ++k)
+    differs |= differs_at(variable, parts[k], of_expected[k], of_found[k]);
+  return differs;
+}
+
+// The places of the first ones of the arguments `known` that decided what type variables are which make the expected
+// type of a parameter differ from the found one.
+std::vector<std::string> Inference::reasons_for_parameter(size_t index, const Type& expected, const Type& found,
+                                                          const std::vector<size_t>& known, const Call& call,
+                                                          const SourceLocation& location) {
+  const Type declared = declared_type(call.callee);
+  const FunctionType* f = as<FunctionType>(declared);
+  std::vector<std::string> reasons;
+  for (const TypeVariable& variable : f ? f->type_params : std::vector<TypeVariable>()) {
+    if (!differs_at(variable, f->params[index], expected, found)) continue;
+    const auto decided = std::ranges::find_if(known, [&](size_t k) {
+      bool has = false;
+      for_each_free_variable(f->params[k], [&](const TypeVariable& v) { has |= v == variable; });
+      return has;
+    });
+    if (decided != known.end())
+      reasons.push_back(fmt::format("{}: argument {} decides what {} is: {}",
+                                    place_of_argument(call, *decided, location).str(), *decided + 1, variable.name,
+                                    text(type_of(call.args[*decided], location))));
+  }
+  return reasons;
 }
 
 Type Inference::mismatch(const SourceLocation& location, const std::string& what, const Type& expected,

@@ -139,12 +139,14 @@ class Inference {
   Type type_of_argument(const Atom&, const SourceLocation&);
   std::vector<Type> types_of_arguments(const Call&, const SourceLocation&);
   void learn_sizes(const std::vector<Type>& found, const FunctionType&, std::map<std::string, Dim>& sizes);
-  // `passed`: the arguments that were passed before.
+  // `known`: the arguments that were passed before whose types had no holes then.
   bool pass_argument(Type found, Type param, size_t index, std::map<std::string, Dim>& sizes, Call&,
-                     const std::vector<size_t>& passed, const SourceLocation&);
+                     const std::vector<size_t>& known, const SourceLocation&);
+  static SourceLocation place_of_argument(const Call&, size_t index, const SourceLocation& call);
   Type declared_type(const Atom& callee) const;
-  std::vector<std::string> reasons_for_parameter(size_t index, const std::vector<size_t>& passed, const Call&,
-                                                 const SourceLocation&);
+  bool differs_at(const TypeVariable&, const Type& declared, const Type& expected, const Type& found) const;
+  std::vector<std::string> reasons_for_parameter(size_t index, const Type& expected, const Type& found,
+                                                 const std::vector<size_t>& known, const Call&, const SourceLocation&);
   Type instantiate(const FunctionType&, const SourceLocation&);
 
   // ---- type variables that stand for tensors of several sizes (infer_widening.cpp)

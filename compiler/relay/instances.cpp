@@ -35,7 +35,7 @@ struct SharedValues {
   void see_value(const Binding& b, int function) {
     const Project* project = std::get_if<Project>(&b.op);
     if (const Var* tuple = project ? std::get_if<Var>(&project->tuple) : nullptr) name(*tuple);
-    const bool is_known = b.var->type && !any_leaf(b.var->type, [](const Type& t) { return as<HoleType>(t); });
+    const bool is_known = b.var->type && !b.var->type->has_holes;
     if (is_known || !(is_syntactic_value(b.op) || project)) return;
     binders.emplace(b.var->id, Binder{function, false});
     values.push_back(&b);

@@ -21,7 +21,7 @@ struct Activation {  // of a function
 
 // About what an activation takes, in bytes: most of its values are scalars of their own.
 size_t memory_of(const FunctionSlots& slots) {
-  return sizeof(Activation) + slots.slot.size() * (sizeof(Value) + 2 * sizeof(Constant));
+  return sizeof(Activation) + slots.slot.size() * (sizeof(Value) + sizeof(Constant));
 }
 
 // A block that is being evaluated, and the operation whose value is needed next. When the block ends, its value becomes
@@ -114,8 +114,8 @@ class Machine {
       next.values[slots.slot.at(slots.captured[k])] = slots.captured[k] == slots.self ? self : closure.captured[k];
     if ((memory_ += memory_of(slots)) > most_memory_)
       fail(DiagnosticId::too_large, location,
-           fmt::format("recursion deeper than {} calls cannot be evaluated: it takes more than half of the memory",
-                       activations_.size()));
+           fmt::format("recursion deeper than {} calls cannot be evaluated: it takes more than {} MiB",
+                       activations_.size(), most_memory_ >> 20));
     activations_.push_back(std::move(next));
     cursors_.push_back({&f.body, 0, true});
     for (const auto& [symbol, size] : sizes)

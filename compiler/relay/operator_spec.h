@@ -125,9 +125,10 @@ struct OperatorSpec {
   // Sizes that must be at least 1 in every run, such as the number of windows along an axis.
   detail::AttrsFunction<A, std::vector<Dim>(const Operands&)> positive_sizes = {};
   // For an operator whose only result has data-dependent sizes: the size of each axis of the result, computed from the
-  // operands after the arguments, or from all operands if there are no `values`, by the last stage of a definition,
-  // which may have other ones. An invalid operand gives a negative size, or one that the definition rejects. Null:
-  // there is native code for a result of unknown sizes only if the model declares them.
+  // operands after the arguments, or from all operands if there are no `values`. They are elements of the last stage of
+  // the definition, to which the function may add stages that they read, such as one that counts. An invalid operand
+  // gives a negative size, or one that the definition of the result rejects. Null: there is native code for a result of
+  // unknown sizes only if the model declares them.
   detail::AttrsFunction<A, std::vector<Expr>(const Operands&, const std::vector<Tensor>& values, tensor::Definition&)>
       sizes = {};
   // Whether the definition for given sizes of the result can do without the operands after the arguments.

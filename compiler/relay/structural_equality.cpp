@@ -1,6 +1,7 @@
 #include "relay/structural_equality.h"
 
 #include <algorithm>
+#include <functional>
 
 #include "relay/operator.h"
 #include "tensor/text.h"
@@ -17,6 +18,13 @@ class Renaming {
     const auto [forth, is_new] = forth_.emplace(a, b);
     if (!is_new) return forth->second == b;
     return back_.emplace(b, a).second;
+  }
+  // Makes the names stand for each other in place of what they stood for.
+  void bind(const Name& a, const Name& b) {
+    if (const auto other = forth_.find(a); other != forth_.end()) back_.erase(other->second);
+    if (const auto other = back_.find(b); other != back_.end()) forth_.erase(other->second);
+    forth_[a] = b;
+    back_[b] = a;
   }
   // The name in place of one of the first module, which must have one.
   const Name& of(const Name& a) const { return forth_.at(a); }
@@ -42,12 +50,15 @@ Attrs without_defaults(const Call& call) {
 class ModuleComparison {
  public:
   bool same(const Function& a, const Function& b) {
-    return same(a.type_params, b.type_params) && same(a.params, b.params) && same(a.result_type, b.result_type) &&
-           same(a.attrs, b.attrs) && same(a.body, b.body);
+    return with_bound(a.type_params, b.type_params, [&] {
+      return same(a.params, b.params) && same(a.result_type, b.result_type) && same(a.attrs, b.attrs) &&
+             same(a.body, b.body);
+    });
   }
 
   bool same(const DataTypeDef& a, const DataTypeDef& b) {
-    return a.is_extern == b.is_extern && same(a.params, b.params) && same(a.constructors, b.constructors);
+    return a.is_extern == b.is_extern &&
+           with_bound(a.params, b.params, [&] { return same(a.constructors, b.constructors); });
   }
 
  private:
@@ -62,8 +73,16 @@ class ModuleComparison {
 
   // ---- types
 
-  bool same(const TypeVariable& a, const TypeVariable& b) {
-    return a.kind == b.kind && variables_of_types_.same(a.id, b.id);
+  // Whether the variables bind the same where `is_same` compares. Elsewhere they may be bound again.
+  bool with_bound(const std::vector<TypeVariable>& a, const std::vector<TypeVariable>& b,
+                  const std::function<bool()>& is_same) {
+    if (!std::ranges::equal(a, b, {}, &TypeVariable::kind, &TypeVariable::kind)) return false;
+    if (a.empty()) return is_same();
+    const Renaming<int> outer = type_variables_;
+    for (size_t k = 0; k < a.size(); ++k) type_variables_.bind(a[k].id, b[k].id);
+    const bool equal = is_same();
+    type_variables_ = outer;
+    return equal;
   }
 
   bool same(const ConstructorDef& a, const ConstructorDef& b) { return a.name == b.name && same(a.fields, b.fields); }
@@ -103,15 +122,19 @@ class ModuleComparison {
                                  [&](const TupleType& t) { return same(t.fields, as<TupleType>(b)->fields); },
                                  [&](const FunctionType& t) {
                                    const FunctionType& u = *as<FunctionType>(b);
-                                   return same(t.type_params, u.type_params) && same(t.params, u.params) &&
-                                          same(t.result, u.result);
+                                   return with_bound(t.type_params, u.type_params, [&] {
+                                     return same(t.params, u.params) && same(t.result, u.result);
+                                   });
                                  },
                                  [&](const DataType& t) {
                                    const DataType& u = *as<DataType>(b);
                                    return t.name == u.name && same(t.args, u.args);
                                  },
                                  [&](const RefType& t) { return same(t.value, as<RefType>(b)->value); },
-                                 [&](const VariableType& t) { return same(t.variable, as<VariableType>(b)->variable); },
+                                 [&](const VariableType& t) {
+                                   const TypeVariable &v = t.variable, &w = as<VariableType>(b)->variable;
+                                   return v.kind == w.kind && type_variables_.same(v.id, w.id);
+                                 },
                                  [](const HoleType&) { return true; }},
                       a->v);
   }
@@ -202,7 +225,7 @@ class ModuleComparison {
 
   bool same(const Block& a, const Block& b) { return same(a.bindings, b.bindings) && same(a.result, b.result); }
 
-  Renaming<int> variables_, variables_of_types_;
+  Renaming<int> variables_, type_variables_;
   Renaming<std::string> sizes_;
 };
 

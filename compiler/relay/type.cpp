@@ -15,7 +15,7 @@ namespace dlcc::relay {
 
 namespace {
 
-// A node of the given parts; its depth and its size, which saturates, are computed from theirs.
+// A node of the given parts, from which its depth, its size, which saturates, and its flags are computed.
 template <class T>
 Type make_type(T value, std::initializer_list<const std::vector<Type>*> parts) {
   TypeNode node{std::move(value)};
@@ -25,8 +25,16 @@ Type make_type(T value, std::initializer_list<const std::vector<Type>*> parts) {
       if (!part) continue;
       node.depth = std::max(node.depth, part->depth + 1);
       node.size = std::min(node.size + part->size, enough);
+      node.has_holes |= part->has_holes;
+      node.has_variables |= part->has_variables;
+      node.has_symbols |= part->has_symbols;
     }
   }
+  node.has_holes |= std::is_same_v<T, HoleType>;
+  node.has_variables |= std::is_same_v<T, VariableType>;
+  if constexpr (std::is_same_v<T, FunctionType>)
+    node.has_variables |= !std::get<FunctionType>(node.v).type_params.empty();
+  if constexpr (std::is_same_v<T, TensorType>) node.has_symbols = !is_static(std::get<TensorType>(node.v).shape);
   return std::make_shared<const TypeNode>(std::move(node));
 }
 
@@ -73,10 +81,11 @@ int number_of(const Symbol& s) {
 
 namespace {
 
-bool map_list(const std::vector<Type>& list, const std::function<Type(const Type&)>& leaf, std::vector<Type>& out) {
+bool map_list(const std::vector<Type>& list, const std::function<Type(const Type&)>& leaf, bool TypeNode::*with,
+              std::vector<Type>& out) {
   bool changed = false;
   for (const Type& t : list) {
-    out.push_back(map_leaves(t, leaf));
+    out.push_back(map_leaves(t, leaf, with));
     changed |= out.back() != t;
   }
   return changed;
@@ -84,42 +93,46 @@ bool map_list(const std::vector<Type>& list, const std::function<Type(const Type
 
 }  // namespace
 
-Type map_leaves(const Type& type, const std::function<Type(const Type&)>& leaf) {
-  if (!type) return type;
+Type map_leaves(const Type& type, const std::function<Type(const Type&)>& leaf, bool TypeNode::*with) {
+  if (!type || (with && !((*type).*with))) return type;
   std::vector<Type> parts;
   return std::visit(
-      overloaded{
-          [&](const OpenTensorType& t) {
-            Type shape = map_leaves(t.shape, leaf), element = map_leaves(t.element, leaf);
-            return shape == t.shape && element == t.element ? type : open_tensor_type(shape, element);
-          },
-          [&](const TupleType& t) { return map_list(t.fields, leaf, parts) ? tuple_type(std::move(parts)) : type; },
-          [&](const FunctionType& t) {
-            bool changed = map_list(t.params, leaf, parts);
-            Type result = map_leaves(t.result, leaf);
-            changed |= result != t.result;
-            if (!changed) return type;
-            std::vector<TypeVariable> variables = t.type_params;
-            for (TypeVariable& v : variables)  // a bound variable that the map renames
-              if (const Type renamed = leaf(variable_type(v)); as<VariableType>(renamed))
-                v = as<VariableType>(renamed)->variable;
-            return function_type(std::move(parts), result, std::move(variables));
-          },
-          [&](const DataType& t) { return map_list(t.args, leaf, parts) ? data_type(t.name, std::move(parts)) : type; },
-          [&](const RefType& t) {
-            Type value = map_leaves(t.value, leaf);
-            return value == t.value ? type : ref_type(value);
-          },
-          [&](const auto&) { return leaf(type); }},
+      overloaded{[&](const OpenTensorType& t) {
+                   Type shape = map_leaves(t.shape, leaf, with), element = map_leaves(t.element, leaf, with);
+                   return shape == t.shape && element == t.element ? type : open_tensor_type(shape, element);
+                 },
+                 [&](const TupleType& t) {
+                   return map_list(t.fields, leaf, with, parts) ? tuple_type(std::move(parts)) : type;
+                 },
+                 [&](const FunctionType& t) {
+                   bool changed = map_list(t.params, leaf, with, parts);
+                   Type result = map_leaves(t.result, leaf, with);
+                   changed |= result != t.result;
+                   if (!changed) return type;
+                   std::vector<TypeVariable> variables = t.type_params;
+                   for (TypeVariable& v : variables)  // a bound variable that the map renames
+                     if (const Type renamed = leaf(variable_type(v)); as<VariableType>(renamed))
+                       v = as<VariableType>(renamed)->variable;
+                   return function_type(std::move(parts), result, std::move(variables));
+                 },
+                 [&](const DataType& t) {
+                   return map_list(t.args, leaf, with, parts) ? data_type(t.name, std::move(parts)) : type;
+                 },
+                 [&](const RefType& t) {
+                   Type value = map_leaves(t.value, leaf, with);
+                   return value == t.value ? type : ref_type(value);
+                 },
+                 [&](const auto&) { return leaf(type); }},
       type->v);
 }
 
-bool any_leaf(const Type& type, const std::function<bool(const Type&)>& predicate) {
+bool any_leaf(const Type& type, const std::function<bool(const Type&)>& predicate, bool TypeNode::*with) {
   bool any = false;
-  map_leaves(type, [&](const Type& leaf) {
+  auto see = [&](const Type& leaf) {
     any = any || predicate(leaf);
     return leaf;
-  });
+  };
+  map_leaves(type, see, with);
   return any;
 }
 
@@ -141,7 +154,7 @@ std::vector<Type> parts_of(const Type& type) {
 
 static void visit_free(const Type& type, std::vector<TypeVariable>& bound,
                        const std::function<void(const TypeVariable&)>& visit) {
-  if (!type) return;
+  if (!type || !type->has_variables) return;
   const VariableType* v = as<VariableType>(type);
   if (v && std::ranges::find(bound, v->variable) == bound.end()) visit(v->variable);
   const size_t outer = bound.size();
@@ -157,28 +170,18 @@ void for_each_free_variable(const Type& type, const std::function<void(const Typ
 }
 
 void for_each_symbol(const Type& type, const std::function<void(const Symbol&)>& visit) {
-  map_leaves(type, [&](const Type& t) {
-    if (const TensorType* tensor = as<TensorType>(t))
-      for (const Dim& d : tensor->shape)
-        if (!d.is_constant())
-          for (const Symbol& s : d.symbols()) visit(s);
+  auto visit_tensor = [&](const Type& t) {
+    for (const Dim& d : as<TensorType>(t)->shape)
+      if (!d.is_constant())
+        for (const Symbol& s : d.symbols()) visit(s);
     return t;
-  });
+  };
+  map_leaves(type, visit_tensor, &TypeNode::has_symbols);
 }
 
-bool has_symbols(const Type& type) {
-  bool found = false;
-  for_each_symbol(type, [&](const Symbol&) { found = true; });
-  return found;
-}
+bool has_symbols(const Type& type) { return type && type->has_symbols; }
 
-bool is_static(const Type& type) {
-  if (!type) return false;
-  return !any_leaf(type, [](const Type& t) {
-    const TensorType* tensor = as<TensorType>(t);
-    return !tensor || !is_static(tensor->shape);
-  });
-}
+bool is_static(const Type& type) { return type && !type->has_symbols && !type->has_holes && !type->has_variables; }
 
 // ---- comparison -----------------------------------------------------------------------------------------------------
 
@@ -198,7 +201,7 @@ struct Comparison {
   }
 
   bool same(const Type& a, const Type& b) {
-    if (a == b && renamed.empty()) return true;
+    if (a == b && (renamed.empty() || !a || !a->has_variables)) return true;
     if (!a || !b || a->v.index() != b->v.index()) return false;
     return std::visit(overloaded{[&](const TensorType& t) {
                                    const TensorType& u = *as<TensorType>(b);

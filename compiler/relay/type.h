@@ -72,6 +72,8 @@ struct TypeNode {
   std::variant<TensorType, OpenTensorType, TupleType, FunctionType, DataType, RefType, VariableType, HoleType> v;
   // Depth and number of nodes as a tree.
   int64_t depth = 1, size = 1;
+  // What is anywhere in it, so that traversals skip parts without it. Variables: bound ones, too.
+  bool has_holes = false, has_variables = false, has_symbols = false;
 };
 
 // The largest types that are accepted, which bounds every traversal: parts are shared, so that a short program can
@@ -112,11 +114,11 @@ std::string str(const Type&);              // as the text format writes it; "_" 
 
 // Rebuilds a type bottom-up: `leaf` maps tensor types, type variables and holes, also those that are the shape or the
 // element type of an open tensor type; a type none of whose parts changed is returned itself. Bound variables of
-// generic functions are mapped like free ones.
-Type map_leaves(const Type&, const std::function<Type(const Type&)>& leaf);
+// generic functions are mapped like free ones. `with`, a flag of TypeNode: only leaves with it are visited.
+Type map_leaves(const Type&, const std::function<Type(const Type&)>& leaf, bool TypeNode::*with = nullptr);
 
 // Whether the predicate holds for a leaf of the type, as map_leaves visits them.
-bool any_leaf(const Type&, const std::function<bool(const Type&)>& predicate);
+bool any_leaf(const Type&, const std::function<bool(const Type&)>& predicate, bool TypeNode::*with = nullptr);
 
 // The types of which a type is directly made.
 std::vector<Type> parts_of(const Type&);

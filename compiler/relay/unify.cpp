@@ -37,12 +37,13 @@ Type Unifier::resolve(const Type& type) const {
     depth += t ? t->depth : 0;
     failed |= !t || limits_.exclude(t) || depth > limits_.depth;
     if (failed) return t;
-    return map_leaves(t, [&](const Type& leaf) {
+    auto fill_hole = [&](const Type& leaf) {
       failed |= ++visited > limits_.size;
-      if (failed || !as<HoleType>(leaf)) return leaf;
+      if (failed) return leaf;
       Type value = shallow(leaf);
       return as<HoleType>(value) ? value : go(value, depth);
-    });
+    };
+    return map_leaves(t, fill_hole, &TypeNode::has_holes);
   };
   Type resolved = go(type, 0);
   return failed || limits_.exclude(resolved) ? nullptr : resolved;
@@ -95,11 +96,14 @@ bool Unifier::unify(const Type& f, const Type& e, bool subsume) {
 
 static Type with_variables(const std::vector<TypeVariable>& variables, const Type& type,
                            const std::vector<TypeVariable>& others) {
-  return map_leaves(type, [&](const Type& leaf) {
-    const VariableType* v = as<VariableType>(leaf);
-    const auto it = v ? std::ranges::find(variables, v->variable) : variables.end();
-    return it == variables.end() ? leaf : variable_type(others[static_cast<size_t>(it - variables.begin())]);
-  });
+  return map_leaves(
+      type,
+      [&](const Type& leaf) {
+        const VariableType* v = as<VariableType>(leaf);
+        const auto it = v ? std::ranges::find(variables, v->variable) : variables.end();
+        return it == variables.end() ? leaf : variable_type(others[static_cast<size_t>(it - variables.begin())]);
+      },
+      &TypeNode::has_variables);
 }
 
 // Generic functions are equal up to the names of their type variables. A hole in them is filled with a type that does
@@ -120,10 +124,13 @@ bool Unifier::unify_generic(const FunctionType& found, const FunctionType& expec
   std::vector<int> dependent;  // holes that were filled with types that depend on the variables
   for (size_t k = filled_before; k < filled_.size(); ++k) {
     const Type known = resolve(hole_type(filled_[k]));
-    const bool depends = !known || any_leaf(known, [&](const Type& leaf) {
-      const VariableType* v = as<VariableType>(leaf);
-      return v && std::ranges::find(variables, v->variable) != variables.end();
-    });
+    const bool depends = !known || any_leaf(
+                                       known,
+                                       [&](const Type& leaf) {
+                                         const VariableType* v = as<VariableType>(leaf);
+                                         return v && std::ranges::find(variables, v->variable) != variables.end();
+                                       },
+                                       &TypeNode::has_variables);
     if (depends) dependent.push_back(filled_[k]);
   }
   for (const int hole : dependent) value_[hole] = nullptr;
@@ -151,10 +158,13 @@ bool Unifier::fill(int hole, const Type& type) {
 bool Unifier::occurs(int hole, const Type& type) const {
   Type resolved = resolve(type);
   if (!resolved) return true;
-  return any_leaf(resolved, [&](const Type& leaf) {
-    const HoleType* h = as<HoleType>(leaf);
-    return h && h->id == hole;
-  });
+  return any_leaf(
+      resolved,
+      [&](const Type& leaf) {
+        const HoleType* h = as<HoleType>(leaf);
+        return h && h->id == hole;
+      },
+      &TypeNode::has_holes);
 }
 
 }  // namespace dlcc::relay

@@ -99,14 +99,12 @@ class Verifier {
 
   void type(const Type& t, const SourceLocation& location, const std::string& what) {
     if (!t) return fail(location, what + " has no type");
-    map_leaves(t, [&](const Type& leaf) {
-      if (as<HoleType>(leaf)) fail(location, fmt::format("the type of {} has a hole: {}", what, str(t)));
-      return leaf;
-    });
+    if (t->has_holes) fail(location, fmt::format("the type of {} has a hole: {}", what, str(t)));
     data_type_arguments(t, location);
   }
 
   void data_type_arguments(const Type& t, const SourceLocation& location) {
+    if (as<TensorType>(t) || !checked_types_.insert(t).second) return;
     auto all = [&](const std::vector<Type>& list) {
       for (const Type& part : list) data_type_arguments(part, location);
     };
@@ -128,6 +126,7 @@ class Verifier {
   }
 
   static bool equal_where_known(const Type& a, const Type& b) {
+    if (a == b) return true;
     const TensorType *x = as<TensorType>(a), *y = as<TensorType>(b);
     if (x && y)
       return same_element_type(*x, *y) && std::ranges::equal(x->shape, y->shape, [](const Dim& m, const Dim& n) {
@@ -350,6 +349,7 @@ class Verifier {
   std::string where_;
   std::set<int> bound_, visible_;
   std::vector<int> scope_;
+  std::set<Type> checked_types_;  // whose data types have been checked
 };
 
 }  // namespace

@@ -208,9 +208,11 @@ std::optional<std::string> format_relay(std::string_view text, const std::string
   constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
   if (text.starts_with(byte_order_mark)) text.remove_prefix(byte_order_mark.size());
   const relay_text::ParseOptions options = {.file = file, .outside_constant = {}, .allows_missing_metadata = true};
-  Diagnostics problems;  // unknown names are none for the layout
+  Diagnostics problems;  // a layout needs no known operators and variables
   if (!relay_text::parse_with_unknowns(text, options, problems)) {
-    for (const Diagnostic& problem : problems.list()) diagnostics.add(problem);
+    for (const Diagnostic& problem : problems.list())
+      if (problem.id != DiagnosticId::unsupported_operator && problem.id != DiagnosticId::undefined_value)
+        diagnostics.add(problem);
     return std::nullopt;
   }
   if (relay_text::has_old_header(text)) {

@@ -20,7 +20,6 @@
 #include "relay/structural_equality.h"
 #include "relay/type_arguments.h"
 #include "relay/types_in.h"
-#include "support/deep_stack.h"
 
 using namespace dlcc;
 using namespace dlcc::relay;

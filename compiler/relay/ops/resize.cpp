@@ -87,7 +87,7 @@ TypeResult type_of_resize(const ResizeAttrs& a, const Operands& in, Form form) {
   Shape shape;
   for (size_t k = 0; k < data.size(); ++k) {
     shape.push_back(list[k].value_or(unknown_dim()));
-    if (data[k] == Dim(0) && !(shape[k] == Dim(0)))
+    if (data[k] == Dim(0) && list[k] && !(shape[k] == Dim(0)))
       return shape_error(fmt::format("axis {} has no element to resize", k));
     const bool known = shape[k].is_constant() && data[k].is_constant();
     const bool scaled = form == Form::scaled || !std::get<0>(scales).empty();

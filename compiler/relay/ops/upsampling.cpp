@@ -67,10 +67,10 @@ Dim scaled(const Composition& c, const char* attribute, const Dim& size, double 
 // The size of an axis of this size by a ratio that is an operand; negative for one that is no positive number or makes
 // the axis too long.
 Expr scaled_at_run_time(const Dim& size, const Tensor& scale) {
-  const Expr exact = cast(dtype::f64, Expr(size)) * cast(dtype::f64, scalar(scale));
-  const Expr rounded = floor(exact + number(dtype::f64, 0.5)), most = number(dtype::f64, 0x1p31);
-  const Expr is_valid = logical_and(scalar(scale) > number(scale.type(), 0), rounded <= most);
-  return select(is_valid, cast(dtype::i64, select(is_valid, rounded, number(dtype::f64, 0))), Expr(-1));
+  auto c = [](double value) { return number(dtype::f64, value); };
+  const Expr ratio = cast(dtype::f64, scalar(scale)), rounded = floor(cast(dtype::f64, Expr(size)) * ratio + c(0.5));
+  const Expr is_valid = logical_and(ratio > c(0), rounded <= c(0x1p31));
+  return select(is_valid, cast(dtype::i64, select(is_valid, rounded, c(0))), Expr(-1));
 }
 
 // The sizes of the axes of the result, whose scales are operands.

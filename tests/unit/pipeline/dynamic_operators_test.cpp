@@ -42,6 +42,15 @@ TEST_CASE("images of sizes that operands decide") {
   check_engines("dyn.nn.upsampling(%a, abs(%b) + 0.5f, 2f - %c)", {image, scale, scale});
   check_engines("dyn.nn.upsampling(%a, %b, %b, layout=\"NHWC\", method=\"bilinear\", align_corners=True)",
                 {image, scale});  // a negative scale is refused
+  for (const char* type : {"float16", "bfloat16", "float64"})
+    check_engines("dyn.nn.upsampling(%a, cast(abs(%b) + 0.5f, dtype=\"" + std::string(type) + "\"), cast(2f, dtype=\"" +
+                      type + "\"))",
+                  {image, scale});
+  check_engines("dyn.image.resize2d(%a, %b - 2i64, zeros(shape=[4], dtype=\"float32\"))", {image, size});
+  check_engines("dyn.image.resize2d(%a, %b, zeros(shape=[4], dtype=\"float32\"))", {{dtype::f32, {0, 2, 4, 5}}, size});
+  check_engines("dyn.image.resize2d(%a, %b, zeros(shape=[4], dtype=\"float32\"))", {{dtype::f32, {1, 2, 0, 5}}, size});
+  check_engines("dyn.nn.upsampling(%a, abs(%b) + 0.5f, 2f)", {{dtype::f32, {1, 2, 0, 5}}, scale});
+  check_engines("dyn.nn.upsampling(%a, log(%b), 1f / (%b - %b))", {image, scale});  // NaN and infinity
   check_engines("dyn.nn.upsampling3d(%a, abs(%b) + 0.5f, 1f, abs(%b), method=\"trilinear\")",
                 {{dtype::f32, {1, 2, 3, 2, 2}}, scale});
 }

@@ -56,6 +56,13 @@ TEST_CASE("types nested a hundred thousand deep") {
   check_time("def @main(%x: " + repeat("fn (int32) -> ", size) + "int32) { let %y = %x; %y }", 10);
 }
 
+TEST_CASE("expressions whose types are nested deep") {
+  constexpr int levels = 20'000;
+  check_time("def @main(%x: int32) {" + repeat("(", levels) + "%x" + repeat(",)", levels) + "}", 10);
+  check_time("def @main(%x: int32) {" + repeat("Some(", levels) + "%x" + repeat(")", levels) + "}", 10);
+  check_time("def @main(%x: int32) {" + repeat("ref(", levels) + "%x" + repeat(")", levels) + "}", 10);
+}
+
 TEST_CASE("expressions nested a hundred thousand deep") {
   check_time("def @main(%x: int32) {" + repeat("(", size) + "%x" + repeat(")", size) + "}", 10);
   check_time("def @main(%x: float32) {" + repeat("nn.relu(", size) + "%x" + repeat(")", size) + "}", 10);

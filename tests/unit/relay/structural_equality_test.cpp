@@ -37,6 +37,20 @@ TEST_CASE("names of variables, type variables and sizes do not count") {
              "def @main() { let %g = fn (%k: int32) { if (%k == 0) { 0 } else { %g(%k - 1) } }; %g(3) }"));
 }
 
+TEST_CASE("two functions that bind the same type variable are two functions with a variable each") {
+  const std::string twice = "def @f(%n: int32) { let %g = fn [A](%x: A) { (%x, %x) }; (%g(%n), %g(True)) }\n"
+                            "def @main() { (@f(1), @f(2)) }";
+  Diagnostics d;
+  auto module = frontends::import_relay(twice, {}, d);
+  REQUIRE_MESSAGE(module, d.str());
+  PassContext context{.diagnostics = &d};
+  for (const PassInfo& pass : all_passes())
+    if (pass.name == "inline-functions") *module = pass.run(std::move(*module), context);
+  auto again = frontends::import_relay(print(*module), {}, d);
+  REQUIRE_MESSAGE(again, d.str());
+  CHECK_MESSAGE(structurally_equal(*module, *again), print(*module));
+}
+
 TEST_CASE("attributes with their default values do not count") {
   CHECK(same("def @main(%x: Tensor[(2, 4), int32], %b: Tensor[(4), int32]) { nn.bias_add(%x, %b, axis=1) }",
              "def @main(%x: Tensor[(2, 4), int32], %b: Tensor[(4), int32]) { nn.bias_add(%x, %b) }"));
