@@ -17,13 +17,10 @@ bool may_be_instance(const Type& type) {
 }
 
 void for_each_variable_of(const Type& type, const std::function<void(int)>& visit) {
-  map_leaves(
-      type,
-      [&](const Type& leaf) {
-        if (const VariableType* v = as<VariableType>(leaf)) visit(v->variable.id);
-        return leaf;
-      },
-      &TypeNode::has_variables);
+  map_leaves(type, &TypeNode::has_variables, [&](const Type& leaf) {
+    if (const VariableType* v = as<VariableType>(leaf)) visit(v->variable.id);
+    return leaf;
+  });
 }
 
 bool fields_tell_type(const DataTypeDef& def, const ConstructorDef& c) {

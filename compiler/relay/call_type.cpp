@@ -87,16 +87,13 @@ std::optional<Attrs> with_known_values(const Operator& op, const Attrs& attrs, c
 }
 
 Type without_long_sizes(const Type& type) {
-  return map_leaves(
-      type,
-      [](const Type& leaf) {
-        const TensorType* t = as<TensorType>(leaf);
-        if (!t || !std::ranges::any_of(t->shape, is_long)) return leaf;
-        Shape shape = t->shape;
-        std::ranges::replace_if(shape, is_long, unknown_dim());
-        return with_shape(*t, std::move(shape));
-      },
-      &TypeNode::has_symbols);
+  return map_leaves(type, &TypeNode::has_symbols, [](const Type& leaf) {
+    const TensorType* t = as<TensorType>(leaf);
+    if (!t || !std::ranges::any_of(t->shape, is_long)) return leaf;
+    Shape shape = t->shape;
+    std::ranges::replace_if(shape, is_long, unknown_dim());
+    return with_shape(*t, std::move(shape));
+  });
 }
 
 // Whether the definition of a call with this result is worth evaluating: some result is a small tensor of integers.

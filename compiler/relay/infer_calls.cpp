@@ -201,14 +201,11 @@ Type Inference::instantiate(const FunctionType& f, const SourceLocation& locatio
     if (v.kind == Kind::type) open_arguments_.insert(as<HoleType>(fresh[v.id])->id);
   }
   auto at_use = [fresh](const Type& type) {
-    return map_leaves(
-        type,
-        [&](const Type& leaf) {
-          const VariableType* v = as<VariableType>(leaf);
-          auto it = v ? fresh.find(v->variable.id) : fresh.end();
-          return it == fresh.end() ? leaf : it->second;
-        },
-        &TypeNode::has_variables);
+    return map_leaves(type, &TypeNode::has_variables, [&](const Type& leaf) {
+      const VariableType* v = as<VariableType>(leaf);
+      auto it = v ? fresh.find(v->variable.id) : fresh.end();
+      return it == fresh.end() ? leaf : it->second;
+    });
   };
   if (!as<HoleType>(unifier_.shallow(f.result))) {
     const Type type = function_type(f.params, f.result), known = unifier_.resolve(type);  // a result that was inferred

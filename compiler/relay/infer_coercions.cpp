@@ -107,18 +107,15 @@ Type Inference::type_of_value(const Atom& atom, const Type& type) const {
   if (!f) return type;
   const std::set<std::string> defined = defined_sizes(atom, *f);
   if (defined.empty()) return type;
-  const Type result = map_leaves(
-      unifier_.shallow(f->result),
-      [&](const Type& leaf) {
-        const TensorType* t = as<TensorType>(leaf);
-        if (!t || is_static(t->shape)) return leaf;
-        Shape shape = t->shape;
-        for (Dim& d : shape)
-          if (std::ranges::any_of(d.symbols(), [&](const Symbol& s) { return defined.contains(s.name); }))
-            d = unknown_dim();
-        return with_shape(*t, std::move(shape));
-      },
-      &TypeNode::has_symbols);
+  const Type result = map_leaves(unifier_.shallow(f->result), &TypeNode::has_symbols, [&](const Type& leaf) {
+    const TensorType* t = as<TensorType>(leaf);
+    if (!t || is_static(t->shape)) return leaf;
+    Shape shape = t->shape;
+    for (Dim& d : shape)
+      if (std::ranges::any_of(d.symbols(), [&](const Symbol& s) { return defined.contains(s.name); }))
+        d = unknown_dim();
+    return with_shape(*t, std::move(shape));
+  });
   return function_type(f->params, result, f->type_params);
 }
 

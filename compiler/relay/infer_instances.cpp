@@ -14,13 +14,10 @@ namespace {
 // The hole in a type; 0 if there is none.
 int hole_in(const Type& type) {
   int id = 0;
-  map_leaves(
-      type,
-      [&](const Type& leaf) {
-        if (const HoleType* hole = as<HoleType>(leaf)) id = hole->id;
-        return leaf;
-      },
-      &TypeNode::has_holes);
+  map_leaves(type, &TypeNode::has_holes, [&](const Type& leaf) {
+    if (const HoleType* hole = as<HoleType>(leaf)) id = hole->id;
+    return leaf;
+  });
   return id;
 }
 
@@ -63,14 +60,11 @@ std::vector<std::pair<TypeVariable, Type>> Inference::open_kinds(Function& funct
   if (opened.empty()) return opened;
   std::erase_if(function.type_params, [](const TypeVariable& v) { return v.kind != Kind::type; });
   for_each_type(function, [&](Type& type) {
-    type = map_leaves(
-        type,
-        [&](const Type& leaf) {
-          const VariableType* v = as<VariableType>(leaf);
-          auto it = v ? holes.find(v->variable.id) : holes.end();
-          return it == holes.end() ? leaf : it->second;
-        },
-        &TypeNode::has_variables);
+    type = map_leaves(type, &TypeNode::has_variables, [&](const Type& leaf) {
+      const VariableType* v = as<VariableType>(leaf);
+      auto it = v ? holes.find(v->variable.id) : holes.end();
+      return it == holes.end() ? leaf : it->second;
+    });
   });
   return opened;
 }
@@ -288,10 +282,9 @@ bool Inference::is_result_told(const Instance& instance) const {
   const HoleType* hole = as<HoleType>(unifier_.shallow(instance.result_of_value));
   return !hole || std::ranges::any_of(instance.function->params, [&](const Var& p) {
     const Type type = unifier_.resolve(p->type);
-    return !type ||
-           any_leaf(
-               type, [&](const Type& leaf) { return as<HoleType>(leaf) && as<HoleType>(leaf)->id == hole->id; },
-               &TypeNode::has_holes);
+    return !type || any_leaf(type, &TypeNode::has_holes, [&](const Type& leaf) {
+      return as<HoleType>(leaf) && as<HoleType>(leaf)->id == hole->id;
+    });
   });
 }
 

@@ -30,22 +30,19 @@ Type Inference::refine(const Type& declared, const Type& found) const {
 Type Inference::with_unknown_sizes(const Type& result, const std::set<std::string>& known,
                                    const std::map<std::string, Dim>& sizes) const {
   const auto is_unknown = [&](const Symbol& s) { return !known.contains(s.name) && !value_symbols_.contains(s.name); };
-  return map_leaves(
-      result,
-      [&](const Type& leaf) {
-        const TensorType* t = as<TensorType>(leaf);
-        if (!t || is_static(t->shape)) return leaf;
-        Shape shape = t->shape;
-        for (Dim& d : shape) {
-          std::vector<Symbol> unknown = d.symbols();
-          std::erase_if(unknown, [&](const Symbol& s) { return !is_unknown(s); });
-          if (unknown.empty()) continue;
-          const bool are_found = std::ranges::all_of(unknown, [&](const Symbol& s) { return sizes.contains(s.name); });
-          d = are_found ? d.substitute(sizes) : unknown_dim();
-        }
-        return with_shape(*t, std::move(shape));
-      },
-      &TypeNode::has_symbols);
+  return map_leaves(result, &TypeNode::has_symbols, [&](const Type& leaf) {
+    const TensorType* t = as<TensorType>(leaf);
+    if (!t || is_static(t->shape)) return leaf;
+    Shape shape = t->shape;
+    for (Dim& d : shape) {
+      std::vector<Symbol> unknown = d.symbols();
+      std::erase_if(unknown, [&](const Symbol& s) { return !is_unknown(s); });
+      if (unknown.empty()) continue;
+      const bool are_found = std::ranges::all_of(unknown, [&](const Symbol& s) { return sizes.contains(s.name); });
+      d = are_found ? d.substitute(sizes) : unknown_dim();
+    }
+    return with_shape(*t, std::move(shape));
+  });
 }
 
 // The declared type with the sizes that the body gives to unknown ones. Where a name occurs again, the size is checked.

@@ -13,13 +13,10 @@ namespace {
 constexpr int64_t max_copies = 1'000'000;  // of values of a module
 
 void add_holes(const Type& type, std::set<int>& holes) {
-  any_leaf(
-      type,
-      [&](const Type& leaf) {
-        if (const HoleType* hole = as<HoleType>(leaf)) holes.insert(hole->id);
-        return false;
-      },
-      &TypeNode::has_holes);
+  any_leaf(type, &TypeNode::has_holes, [&](const Type& leaf) {
+    if (const HoleType* hole = as<HoleType>(leaf)) holes.insert(hole->id);
+    return false;
+  });
 }
 
 std::vector<Atom> atoms_of(const Operation& op) {

@@ -25,8 +25,8 @@ inline constexpr int64_t unlimited_steps = INT64_MAX;
 // Runs @main with arguments that fit its parameters, after inference. Stops at the first status that is not ok. Empty,
 // with a diagnostic, when no arm of a `match?` fits, nested calls that are not in tail position take more than
 // memory_for_recursion(), or the program needs more than `max_steps` steps: one for each operation, and one for each
-// iteration of the loops of an operator's definition. If that is in a function of the prelude, the diagnostic also has the location
-// of the last call outside of it. Values refer to the module, which must outlive them.
+// iteration of the loops of an operator's definition. If that is in a function of the prelude, the diagnostic also has
+// the location of the last call outside of it. Values refer to the module, which must outlive them.
 std::optional<Interpretation> interpret(const Module&, std::span<const Value> args, tensor::Precision, Diagnostics&,
                                         int64_t max_steps = unlimited_steps);
 

@@ -81,11 +81,11 @@ int number_of(const Symbol& s) {
 
 namespace {
 
-bool map_list(const std::vector<Type>& list, const std::function<Type(const Type&)>& leaf, bool TypeNode::*with,
+bool map_list(const std::vector<Type>& list, bool TypeNode::*with, const std::function<Type(const Type&)>& leaf,
               std::vector<Type>& out) {
   bool changed = false;
   for (const Type& t : list) {
-    out.push_back(map_leaves(t, leaf, with));
+    out.push_back(map_leaves(t, with, leaf));
     changed |= out.back() != t;
   }
   return changed;
@@ -93,20 +93,24 @@ bool map_list(const std::vector<Type>& list, const std::function<Type(const Type
 
 }  // namespace
 
-Type map_leaves(const Type& type, const std::function<Type(const Type&)>& leaf, bool TypeNode::*with) {
+Type map_leaves(const Type& type, const std::function<Type(const Type&)>& leaf) {
+  return map_leaves(type, nullptr, leaf);
+}
+
+Type map_leaves(const Type& type, bool TypeNode::*with, const std::function<Type(const Type&)>& leaf) {
   if (!type || (with && !((*type).*with))) return type;
   std::vector<Type> parts;
   return std::visit(
       overloaded{[&](const OpenTensorType& t) {
-                   Type shape = map_leaves(t.shape, leaf, with), element = map_leaves(t.element, leaf, with);
+                   Type shape = map_leaves(t.shape, with, leaf), element = map_leaves(t.element, with, leaf);
                    return shape == t.shape && element == t.element ? type : open_tensor_type(shape, element);
                  },
                  [&](const TupleType& t) {
-                   return map_list(t.fields, leaf, with, parts) ? tuple_type(std::move(parts)) : type;
+                   return map_list(t.fields, with, leaf, parts) ? tuple_type(std::move(parts)) : type;
                  },
                  [&](const FunctionType& t) {
-                   bool changed = map_list(t.params, leaf, with, parts);
-                   Type result = map_leaves(t.result, leaf, with);
+                   bool changed = map_list(t.params, with, leaf, parts);
+                   Type result = map_leaves(t.result, with, leaf);
                    changed |= result != t.result;
                    if (!changed) return type;
                    std::vector<TypeVariable> variables = t.type_params;
@@ -116,23 +120,22 @@ Type map_leaves(const Type& type, const std::function<Type(const Type&)>& leaf, 
                    return function_type(std::move(parts), result, std::move(variables));
                  },
                  [&](const DataType& t) {
-                   return map_list(t.args, leaf, with, parts) ? data_type(t.name, std::move(parts)) : type;
+                   return map_list(t.args, with, leaf, parts) ? data_type(t.name, std::move(parts)) : type;
                  },
                  [&](const RefType& t) {
-                   Type value = map_leaves(t.value, leaf, with);
+                   Type value = map_leaves(t.value, with, leaf);
                    return value == t.value ? type : ref_type(value);
                  },
                  [&](const auto&) { return leaf(type); }},
       type->v);
 }
 
-bool any_leaf(const Type& type, const std::function<bool(const Type&)>& predicate, bool TypeNode::*with) {
+bool any_leaf(const Type& type, bool TypeNode::*with, const std::function<bool(const Type&)>& predicate) {
   bool any = false;
-  auto see = [&](const Type& leaf) {
+  map_leaves(type, with, [&](const Type& leaf) {
     any = any || predicate(leaf);
     return leaf;
-  };
-  map_leaves(type, see, with);
+  });
   return any;
 }
 
@@ -176,7 +179,7 @@ void for_each_symbol(const Type& type, const std::function<void(const Symbol&)>&
         for (const Symbol& s : d.symbols()) visit(s);
     return t;
   };
-  map_leaves(type, visit_tensor, &TypeNode::has_symbols);
+  map_leaves(type, &TypeNode::has_symbols, visit_tensor);
 }
 
 bool has_symbols(const Type& type) { return type && type->has_symbols; }

@@ -115,10 +115,11 @@ std::string str(const Type&);              // as the text format writes it; "_" 
 // Rebuilds a type bottom-up: `leaf` maps tensor types, type variables and holes, also those that are the shape or the
 // element type of an open tensor type; a type none of whose parts changed is returned itself. Bound variables of
 // generic functions are mapped like free ones. `with`, a flag of TypeNode: only leaves with it are visited.
-Type map_leaves(const Type&, const std::function<Type(const Type&)>& leaf, bool TypeNode::*with = nullptr);
+Type map_leaves(const Type&, const std::function<Type(const Type&)>& leaf);
+Type map_leaves(const Type&, bool TypeNode::*with, const std::function<Type(const Type&)>& leaf);
 
-// Whether the predicate holds for a leaf of the type, as map_leaves visits them.
-bool any_leaf(const Type&, const std::function<bool(const Type&)>& predicate, bool TypeNode::*with = nullptr);
+// Whether the predicate holds for a leaf that map_leaves visits.
+bool any_leaf(const Type&, bool TypeNode::*with, const std::function<bool(const Type&)>& predicate);
 
 // The types of which a type is directly made.
 std::vector<Type> parts_of(const Type&);

@@ -38,13 +38,10 @@ static Type with_unknown_sizes_of(const Type& type, const Type& other) {
 
 // Whether the type names one of the variables.
 static bool names_any(const Type& type, const std::vector<TypeVariable>& variables) {
-  return any_leaf(
-      type,
-      [&](const Type& leaf) {
-        const VariableType* v = as<VariableType>(leaf);
-        return v && std::ranges::find(variables, v->variable) != variables.end();
-      },
-      &TypeNode::has_variables);
+  return any_leaf(type, &TypeNode::has_variables, [&](const Type& leaf) {
+    const VariableType* v = as<VariableType>(leaf);
+    return v && std::ranges::find(variables, v->variable) != variables.end();
+  });
 }
 
 static void find_in_lists(const std::vector<Type>& generic, const std::vector<Type>& types, TypeArguments& arguments) {
@@ -113,14 +110,11 @@ TypeArguments type_arguments_at_call(const Module& module, const FunctionType& c
 
 Type with_arguments(const Type& type, const TypeArguments& arguments) {
   if (arguments.empty()) return type;
-  return map_leaves(
-      type,
-      [&](const Type& leaf) {
-        const VariableType* v = as<VariableType>(leaf);
-        auto it = v ? arguments.find(v->variable.id) : arguments.end();
-        return it == arguments.end() ? leaf : it->second;
-      },
-      &TypeNode::has_variables);
+  return map_leaves(type, &TypeNode::has_variables, [&](const Type& leaf) {
+    const VariableType* v = as<VariableType>(leaf);
+    auto it = v ? arguments.find(v->variable.id) : arguments.end();
+    return it == arguments.end() ? leaf : it->second;
+  });
 }
 
 void add_dim_pairs(const Shape& param, const Shape& argument, std::vector<DimPair>& pairs) {
@@ -200,30 +194,24 @@ std::vector<Dim> distances_from_lower_bounds(const Function& callee, const std::
 }
 
 Type substitute(const Type& type, const std::map<std::string, Dim>& sizes) {
-  return map_leaves(
-      type,
-      [&](const Type& leaf) {
-        const TensorType* t = as<TensorType>(leaf);
-        if (!t || is_static(t->shape)) return leaf;
-        Shape shape = t->shape;
-        for (Dim& d : shape) d = d.substitute(sizes);
-        return with_shape(*t, std::move(shape));
-      },
-      &TypeNode::has_symbols);
+  return map_leaves(type, &TypeNode::has_symbols, [&](const Type& leaf) {
+    const TensorType* t = as<TensorType>(leaf);
+    if (!t || is_static(t->shape)) return leaf;
+    Shape shape = t->shape;
+    for (Dim& d : shape) d = d.substitute(sizes);
+    return with_shape(*t, std::move(shape));
+  });
 }
 
 Type with_any_sizes(const Type& type, const std::function<bool(const std::string&)>& is_any) {
-  return map_leaves(
-      type,
-      [&](const Type& leaf) {
-        const TensorType* tensor = as<TensorType>(leaf);
-        if (!tensor) return leaf;
-        Shape shape = tensor->shape;
-        for (Dim& d : shape)
-          if (std::ranges::any_of(d.symbols(), [&](const Symbol& s) { return is_any(s.name); })) d = unknown_dim();
-        return with_shape(*tensor, std::move(shape));
-      },
-      &TypeNode::has_symbols);
+  return map_leaves(type, &TypeNode::has_symbols, [&](const Type& leaf) {
+    const TensorType* tensor = as<TensorType>(leaf);
+    if (!tensor) return leaf;
+    Shape shape = tensor->shape;
+    for (Dim& d : shape)
+      if (std::ranges::any_of(d.symbols(), [&](const Symbol& s) { return is_any(s.name); })) d = unknown_dim();
+    return with_shape(*tensor, std::move(shape));
+  });
 }
 
 bool has_holes(const Type& type) { return type && type->has_holes; }

@@ -43,7 +43,7 @@ Type Unifier::resolve(const Type& type) const {
       Type value = shallow(leaf);
       return as<HoleType>(value) ? value : go(value, depth);
     };
-    return map_leaves(t, fill_hole, &TypeNode::has_holes);
+    return map_leaves(t, &TypeNode::has_holes, fill_hole);
   };
   Type resolved = go(type, 0);
   return failed || limits_.exclude(resolved) ? nullptr : resolved;
@@ -96,14 +96,11 @@ bool Unifier::unify(const Type& f, const Type& e, bool subsume) {
 
 static Type with_variables(const std::vector<TypeVariable>& variables, const Type& type,
                            const std::vector<TypeVariable>& others) {
-  return map_leaves(
-      type,
-      [&](const Type& leaf) {
-        const VariableType* v = as<VariableType>(leaf);
-        const auto it = v ? std::ranges::find(variables, v->variable) : variables.end();
-        return it == variables.end() ? leaf : variable_type(others[static_cast<size_t>(it - variables.begin())]);
-      },
-      &TypeNode::has_variables);
+  return map_leaves(type, &TypeNode::has_variables, [&](const Type& leaf) {
+    const VariableType* v = as<VariableType>(leaf);
+    const auto it = v ? std::ranges::find(variables, v->variable) : variables.end();
+    return it == variables.end() ? leaf : variable_type(others[static_cast<size_t>(it - variables.begin())]);
+  });
 }
 
 // Generic functions are equal up to the names of their type variables. A hole in them is filled with a type that does
@@ -124,13 +121,10 @@ bool Unifier::unify_generic(const FunctionType& found, const FunctionType& expec
   std::vector<int> dependent;  // holes that were filled with types that depend on the variables
   for (size_t k = filled_before; k < filled_.size(); ++k) {
     const Type known = resolve(hole_type(filled_[k]));
-    const bool depends = !known || any_leaf(
-                                       known,
-                                       [&](const Type& leaf) {
-                                         const VariableType* v = as<VariableType>(leaf);
-                                         return v && std::ranges::find(variables, v->variable) != variables.end();
-                                       },
-                                       &TypeNode::has_variables);
+    const bool depends = !known || any_leaf(known, &TypeNode::has_variables, [&](const Type& leaf) {
+      const VariableType* v = as<VariableType>(leaf);
+      return v && std::ranges::find(variables, v->variable) != variables.end();
+    });
     if (depends) dependent.push_back(filled_[k]);
   }
   for (const int hole : dependent) value_[hole] = nullptr;
@@ -158,13 +152,10 @@ bool Unifier::fill(int hole, const Type& type) {
 bool Unifier::occurs(int hole, const Type& type) const {
   Type resolved = resolve(type);
   if (!resolved) return true;
-  return any_leaf(
-      resolved,
-      [&](const Type& leaf) {
-        const HoleType* h = as<HoleType>(leaf);
-        return h && h->id == hole;
-      },
-      &TypeNode::has_holes);
+  return any_leaf(resolved, &TypeNode::has_holes, [&](const Type& leaf) {
+    const HoleType* h = as<HoleType>(leaf);
+    return h && h->id == hole;
+  });
 }
 
 }  // namespace dlcc::relay

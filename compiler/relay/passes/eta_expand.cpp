@@ -16,14 +16,10 @@ namespace dlcc::relay {
 namespace {
 
 Type without_variables(const FunctionType& generic, const Type& type) {
-  return map_leaves(
-      type,
-      [&](const Type& leaf) {
-        const VariableType* v = as<VariableType>(leaf);
-        return v && std::ranges::find(generic.type_params, v->variable) != generic.type_params.end() ? hole_type()
-                                                                                                     : leaf;
-      },
-      &TypeNode::has_variables);
+  return map_leaves(type, &TypeNode::has_variables, [&](const Type& leaf) {
+    const VariableType* v = as<VariableType>(leaf);
+    return v && std::ranges::find(generic.type_params, v->variable) != generic.type_params.end() ? hole_type() : leaf;
+  });
 }
 
 class Expander {
