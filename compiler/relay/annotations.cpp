@@ -18,7 +18,7 @@ bool may_be_instance(const Type& type) {
 
 void for_each_variable_of(const Type& type, const std::function<void(int)>& visit) {
   map_leaves(type, &TypeNode::has_variables, [&](const Type& leaf) {
-    if (const VariableType* v = as<VariableType>(leaf)) visit(v->variable.id);
+    visit(as<VariableType>(leaf)->variable.id);
     return leaf;
   });
 }

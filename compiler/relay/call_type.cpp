@@ -64,7 +64,7 @@ std::optional<TypeError> code_in_operand(const Operator& op, const Operands& ope
   return std::nullopt;
 }
 
-// A constant scalar that is no integer.
+// A constant scalar of floats as an attribute; empty for other atoms.
 std::optional<AttrValue> attribute_of(const Atom& atom) {
   const Constant* c = std::get_if<Constant>(&atom);
   if (!c || !c->shape().empty() || !is_float(c->dtype())) return std::nullopt;

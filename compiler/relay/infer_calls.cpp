@@ -202,8 +202,7 @@ Type Inference::instantiate(const FunctionType& f, const SourceLocation& locatio
   }
   auto at_use = [fresh](const Type& type) {
     return map_leaves(type, &TypeNode::has_variables, [&](const Type& leaf) {
-      const VariableType* v = as<VariableType>(leaf);
-      auto it = v ? fresh.find(v->variable.id) : fresh.end();
+      const auto it = fresh.find(as<VariableType>(leaf)->variable.id);
       return it == fresh.end() ? leaf : it->second;
     });
   };

@@ -15,7 +15,7 @@ namespace {
 int hole_in(const Type& type) {
   int id = 0;
   map_leaves(type, &TypeNode::has_holes, [&](const Type& leaf) {
-    if (const HoleType* hole = as<HoleType>(leaf)) id = hole->id;
+    id = as<HoleType>(leaf)->id;
     return leaf;
   });
   return id;
@@ -61,8 +61,7 @@ std::vector<std::pair<TypeVariable, Type>> Inference::open_kinds(Function& funct
   std::erase_if(function.type_params, [](const TypeVariable& v) { return v.kind != Kind::type; });
   for_each_type(function, [&](Type& type) {
     type = map_leaves(type, &TypeNode::has_variables, [&](const Type& leaf) {
-      const VariableType* v = as<VariableType>(leaf);
-      auto it = v ? holes.find(v->variable.id) : holes.end();
+      const auto it = holes.find(as<VariableType>(leaf)->variable.id);
       return it == holes.end() ? leaf : it->second;
     });
   });
@@ -282,9 +281,8 @@ bool Inference::is_result_told(const Instance& instance) const {
   const HoleType* hole = as<HoleType>(unifier_.shallow(instance.result_of_value));
   return !hole || std::ranges::any_of(instance.function->params, [&](const Var& p) {
     const Type type = unifier_.resolve(p->type);
-    return !type || any_leaf(type, &TypeNode::has_holes, [&](const Type& leaf) {
-      return as<HoleType>(leaf) && as<HoleType>(leaf)->id == hole->id;
-    });
+    return !type ||
+           any_leaf(type, &TypeNode::has_holes, [&](const Type& leaf) { return as<HoleType>(leaf)->id == hole->id; });
   });
 }
 

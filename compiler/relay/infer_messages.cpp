@@ -79,8 +79,8 @@ bool Inference::differs_at(const TypeVariable& variable, const Type& declared, c
   return differs;
 }
 
-// The places of the first ones of the arguments `known` that decided what type variables are which make the expected
-// type of a parameter differ from the found one.
+// A note for each type variable of the callee at which the argument's type differs from the expected one: the place of
+// the first argument, of those whose types were known before, that decided what the variable is.
 std::vector<std::string> Inference::reasons_for_parameter(size_t index, const Type& expected, const Type& found,
                                                           const std::vector<size_t>& known, const Call& call,
                                                           const SourceLocation& location) {

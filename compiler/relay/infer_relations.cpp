@@ -8,10 +8,8 @@ namespace dlcc::relay {
 // ---- holes and symbols ----------------------------------------------------------------------------------------------
 
 Type Inference::open_holes(const Type& type) {
-  return map_leaves(type, &TypeNode::has_holes, [&](const Type& leaf) {
-    const HoleType* hole = as<HoleType>(leaf);
-    return hole && hole->id == 0 ? unifier_.fresh() : leaf;
-  });
+  return map_leaves(type, &TypeNode::has_holes,
+                    [&](const Type& leaf) { return as<HoleType>(leaf)->id == 0 ? unifier_.fresh() : leaf; });
 }
 
 Dim Inference::fresh_symbol() {
@@ -36,10 +34,8 @@ Type Inference::map_tensors(const Type& type, bool is_each,
   if (const RefType* t = as<RefType>(type)) return ref_type(map_tensors(t->value, is_each, map));
   if (const FunctionType* f = as<FunctionType>(type))
     return function_type(all(f->params, is_each), map_tensors(f->result, true, map), f->type_params);
-  return map_leaves(type, &TypeNode::has_symbols, [&](const Type& leaf) {
-    const TensorType* t = as<TensorType>(leaf);
-    return t ? map(*t, is_each) : leaf;
-  });
+  return map_leaves(type, &TypeNode::has_symbols,
+                    [&](const Type& leaf) { return map(*as<TensorType>(leaf), is_each); });
 }
 
 Type Inference::open_symbols(const Type& type, const std::function<bool(const std::string&)>& quantified) {

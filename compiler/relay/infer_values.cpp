@@ -14,7 +14,7 @@ constexpr int64_t max_copies = 1'000'000;  // of values of a module
 
 void add_holes(const Type& type, std::set<int>& holes) {
   any_leaf(type, &TypeNode::has_holes, [&](const Type& leaf) {
-    if (const HoleType* hole = as<HoleType>(leaf)) holes.insert(hole->id);
+    holes.insert(as<HoleType>(leaf)->id);
     return false;
   });
 }

@@ -66,12 +66,10 @@ class Functions {
     for (size_t k = first; k < in.size(); ++k)
       values.push_back(d.input(fmt::format("p{}", k - first), in[k].dtype, in[k].shape));
     const std::vector<Expr> all = spec_.sizes(read(attrs, in).get(), in, values, d);
-    d.result("sizes", dtype::i64, {static_cast<int64_t>(axes.size())}, [&](tensor::Index i) {
-      Expr size = all.at(axes.back());
-      for (size_t k = axes.size() - 1; k-- > 0;)
-        size = tensor::select(tensor::equal(i[0], Expr(static_cast<int64_t>(k))), all.at(axes[k]), size);
-      return size;
-    });
+    std::vector<Expr> sizes;
+    for (const size_t axis : axes) sizes.push_back(all.at(axis));
+    d.result("sizes", dtype::i64, {static_cast<int64_t>(sizes.size())},
+             [&](tensor::Index i) { return tensor::element_at(sizes, i[0]); });
     return d.finish();
   }
 

@@ -115,7 +115,7 @@ Type map_leaves(const Type& type, bool TypeNode::*with, const std::function<Type
                    if (!changed) return type;
                    std::vector<TypeVariable> variables = t.type_params;
                    for (TypeVariable& v : variables)  // a bound variable that the map renames
-                     if (const Type renamed = leaf(variable_type(v)); as<VariableType>(renamed))
+                     if (const Type renamed = map_leaves(variable_type(v), with, leaf); as<VariableType>(renamed))
                        v = as<VariableType>(renamed)->variable;
                    return function_type(std::move(parts), result, std::move(variables));
                  },

@@ -39,8 +39,7 @@ static Type with_unknown_sizes_of(const Type& type, const Type& other) {
 // Whether the type names one of the variables.
 static bool names_any(const Type& type, const std::vector<TypeVariable>& variables) {
   return any_leaf(type, &TypeNode::has_variables, [&](const Type& leaf) {
-    const VariableType* v = as<VariableType>(leaf);
-    return v && std::ranges::find(variables, v->variable) != variables.end();
+    return std::ranges::find(variables, as<VariableType>(leaf)->variable) != variables.end();
   });
 }
 
@@ -111,8 +110,7 @@ TypeArguments type_arguments_at_call(const Module& module, const FunctionType& c
 Type with_arguments(const Type& type, const TypeArguments& arguments) {
   if (arguments.empty()) return type;
   return map_leaves(type, &TypeNode::has_variables, [&](const Type& leaf) {
-    const VariableType* v = as<VariableType>(leaf);
-    auto it = v ? arguments.find(v->variable.id) : arguments.end();
+    const auto it = arguments.find(as<VariableType>(leaf)->variable.id);
     return it == arguments.end() ? leaf : it->second;
   });
 }

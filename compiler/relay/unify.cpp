@@ -97,8 +97,7 @@ bool Unifier::unify(const Type& f, const Type& e, bool subsume) {
 static Type with_variables(const std::vector<TypeVariable>& variables, const Type& type,
                            const std::vector<TypeVariable>& others) {
   return map_leaves(type, &TypeNode::has_variables, [&](const Type& leaf) {
-    const VariableType* v = as<VariableType>(leaf);
-    const auto it = v ? std::ranges::find(variables, v->variable) : variables.end();
+    const auto it = std::ranges::find(variables, as<VariableType>(leaf)->variable);
     return it == variables.end() ? leaf : variable_type(others[static_cast<size_t>(it - variables.begin())]);
   });
 }
@@ -122,8 +121,7 @@ bool Unifier::unify_generic(const FunctionType& found, const FunctionType& expec
   for (size_t k = filled_before; k < filled_.size(); ++k) {
     const Type known = resolve(hole_type(filled_[k]));
     const bool depends = !known || any_leaf(known, &TypeNode::has_variables, [&](const Type& leaf) {
-      const VariableType* v = as<VariableType>(leaf);
-      return v && std::ranges::find(variables, v->variable) != variables.end();
+      return std::ranges::find(variables, as<VariableType>(leaf)->variable) != variables.end();
     });
     if (depends) dependent.push_back(filled_[k]);
   }
@@ -152,10 +150,7 @@ bool Unifier::fill(int hole, const Type& type) {
 bool Unifier::occurs(int hole, const Type& type) const {
   Type resolved = resolve(type);
   if (!resolved) return true;
-  return any_leaf(resolved, &TypeNode::has_holes, [&](const Type& leaf) {
-    const HoleType* h = as<HoleType>(leaf);
-    return h && h->id == hole;
-  });
+  return any_leaf(resolved, &TypeNode::has_holes, [&](const Type& leaf) { return as<HoleType>(leaf)->id == hole; });
 }
 
 }  // namespace dlcc::relay

@@ -170,6 +170,13 @@ TensorFunction Definition::finish() {
 
 // ---- scalar functions
 
+Expr element_at(const std::vector<Expr>& list, const Expr& index) {
+  Expr element = list.back();
+  for (size_t k = list.size() - 1; k-- > 0;)
+    element = select(equal(index, Expr(static_cast<int64_t>(k))), list[k], element);
+  return element;
+}
+
 Expr exp(Expr a) { return unary(UnaryOp::exp, std::move(a)); }
 // The bounds let expand_math take one factor for the power of two. The upper one is 1, because the minimum with 0
 // becomes two instructions.

@@ -104,6 +104,9 @@ class Definition {
   std::vector<std::pair<std::function<Expr(Index)>, Status>> pending_;
 };
 
+// The element of a list, which is not empty, at this index.
+Expr element_at(const std::vector<Expr>& list, const Expr& index);
+
 // Scalar functions of floats.
 Expr exp(Expr);
 // e^x for x <= 0, with three quarters of the instructions of exp. For x < -87 (float64: -708) it is 0 instead of a

@@ -124,9 +124,8 @@ class TreeBuilder {
   }
   // Whether the part is `extern type` and a name, maybe with parameters and comments.
   static bool is_extern_type(const FormatPart& part) {
-    const auto tokens = std::ranges::count_if(part.items, [](const FormatItem& i) { return !i.is_comment(); });
-    const auto first = std::ranges::find_if(part.items, [](const FormatItem& i) { return !i.is_comment(); });
-    return tokens >= 3 && first->is("extern");
+    auto is_token = [](const FormatItem& item) { return !item.is_comment(); };
+    return std::ranges::count_if(part.items, is_token) >= 3 && std::ranges::find_if(part.items, is_token)->is("extern");
   }
   static bool is_definition(const FormatItem& item) {
     const std::string_view text = item.text;

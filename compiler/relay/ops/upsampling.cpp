@@ -44,10 +44,7 @@ std::string rounding_of(const std::string& name, const std::string& coordinates)
 Value list_of(Composition& c, const std::vector<Value>& args,
               const std::function<std::vector<Expr>(const std::vector<Tensor>&)>& sizes, int count) {
   return c.compute(dtype::i64, {count}, args, [sizes](const std::vector<Tensor>& tensors, Index i) {
-    const std::vector<Expr> all = sizes(tensors);
-    Expr size = all.back();
-    for (size_t k = all.size() - 1; k-- > 0;) size = select(equal(i[0], Expr(static_cast<int64_t>(k))), all[k], size);
-    return size;
+    return tensor::element_at(sizes(tensors), i[0]);
   });
 }
 

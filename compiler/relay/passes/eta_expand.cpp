@@ -17,8 +17,8 @@ namespace {
 
 Type without_variables(const FunctionType& generic, const Type& type) {
   return map_leaves(type, &TypeNode::has_variables, [&](const Type& leaf) {
-    const VariableType* v = as<VariableType>(leaf);
-    return v && std::ranges::find(generic.type_params, v->variable) != generic.type_params.end() ? hole_type() : leaf;
+    const TypeVariable& variable = as<VariableType>(leaf)->variable;
+    return std::ranges::find(generic.type_params, variable) != generic.type_params.end() ? hole_type() : leaf;
   });
 }
 
