@@ -19,6 +19,11 @@ using namespace relay;
 
 namespace {
 
+// A type of @main with holes for the variables of a generic one: the arguments decide them.
+Type without_variables(const Type& type) {
+  return map_leaves(type, &TypeNode::has_variables, [](const Type&) { return hole_type(); });
+}
+
 // The model with arguments: @main without parameters evaluates their expressions and calls the model's @main. Functions
 // in the arguments are functions of the program.
 class Program {
@@ -51,13 +56,17 @@ class Program {
     call_.args.emplace_back(argument);
   }
 
-  Module finish() {
+  // Empty, with a diagnostic, if the arguments of a generic @main do not fit together.
+  std::optional<Module> finish(Diagnostics& diagnostics) {
     const Function& main = module_.functions.at(model_main_);
-    const Var result = module_.fresh("", main.result_type);
+    const bool is_generic = !main.type_params.empty();
+    const Type type = without_variables(main.result_type);
+    const Var result = module_.fresh("", type);
     call_.callee = GlobalRef{model_main_};
     body_.bindings.push_back({result, std::move(call_), main.location});
     body_.result = result;
-    module_.functions.at("main") = Function{{}, {}, main.result_type, std::move(body_), {}, main.location};
+    module_.functions.at("main") = Function{{}, {}, type, std::move(body_), {}, main.location};
+    if (is_generic && !infer_types(module_, diagnostics)) return std::nullopt;
     return std::move(module_);
   }
 
@@ -83,7 +92,7 @@ std::optional<Module> read_expression(const std::string& text, const std::string
   if (!frontends::check_expression_syntax(text, file, diagnostics)) return std::nullopt;
   Module types;
   types.data_types = model.data_types;
-  const std::string before = fmt::format("{}def @main() -> {} {{\n", print(types), str(param->type));
+  const std::string before = fmt::format("{}def @main() -> {} {{\n", print(types), str(without_variables(param->type)));
   const auto lines_before = static_cast<int>(std::ranges::count(before, '\n'));
   const auto lines = static_cast<int>(std::ranges::count(text, '\n')) + 1;
   Diagnostics problems;
@@ -127,7 +136,7 @@ std::string text_of(const Type& type) {
 // are.
 bool check_type(const Type& found, const SourceLocation& location, const Var& param, Diagnostics& diagnostics) {
   const TensorType *expected = as<TensorType>(param->type), *tensor = as<TensorType>(found);
-  if (tensor && !is_static(tensor->shape)) return true;
+  if ((tensor && !is_static(tensor->shape)) || as<VariableType>(param->type)) return true;
   std::vector<int64_t> shape;
   for (const Dim& d : tensor ? tensor->shape : Shape()) shape.push_back(d.value());
   if (expected && tensor && same_element_type(*expected, *tensor) &&
@@ -205,8 +214,9 @@ bool interpret_and_print(Compiler& compiler, const std::vector<std::string>& inp
   Program program(std::move(*module));
   add_arguments(inputs, program, diagnostics);
   if (diagnostics.has_errors()) return false;
-  const Module with_arguments = program.finish();
-  const auto run = interpret(with_arguments, {}, tensor::Precision::specified, diagnostics, max_steps);
+  const auto with_arguments = program.finish(diagnostics);
+  if (!with_arguments) return false;
+  const auto run = interpret(*with_arguments, {}, tensor::Precision::specified, diagnostics, max_steps);
   if (!run || !returned_ok(static_cast<int>(run->status), diagnostics, run->location)) return false;
   std::cout << str(run->value) << "\n";
   return true;

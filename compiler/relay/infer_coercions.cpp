@@ -45,6 +45,11 @@ bool Inference::forgets_sizes(const Type& w, const Type& f) {
                             [](const Dim& to, const Dim& from) { return to == unknown_dim() || to == from; });
 }
 
+bool Inference::are_never_equal(const Dim& a, const Dim& b) {
+  const Dim difference = a - b;
+  return !difference.is_overflow() && difference.is_constant() && difference.value() != 0;
+}
+
 bool Inference::can_cast(const Type& f, const Type& e) {
   const Type from = unifier_.shallow(f), to = unifier_.shallow(e);
   if (as<DataType>(from) && as<DataType>(to)) return forgets_sizes(to, from) && !is_incomplete(unifier_.resolve(to));
@@ -56,7 +61,7 @@ bool Inference::can_cast(const Type& f, const Type& e) {
   const TensorType *found = as<TensorType>(from), *expected = as<TensorType>(to);
   if (!found || !expected || !same_element_type(*found, *expected)) return false;
   return std::ranges::equal(found->shape, expected->shape,
-                            [](const Dim& a, const Dim& b) { return a == b || !a.is_constant() || !b.is_constant(); });
+                            [](const Dim& a, const Dim& b) { return !are_never_equal(a, b); });
 }
 
 Operation Inference::cast(const Atom& atom, const Type& found, const Type& expected, const SourceLocation& location) {

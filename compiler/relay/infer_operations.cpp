@@ -245,7 +245,7 @@ Type Inference::infer(Binding& binding, MatchCast& op) {
         known.insert(*size);
     if (!known.empty()) shape[i] = shape[i].substitute(known);
     if (shape[i] == unknown_dim()) shape[i] = from->shape[i];
-    if (shape[i].is_constant() && from->shape[i].is_constant() && shape[i] != from->shape[i])
+    if (are_never_equal(shape[i], from->shape[i]))
       return mismatch(binding.location, "the operand of match_cast", op.type, found);
     for (const Symbol& s : shape[i].symbols())
       if (shape[i] != from->shape[i] && unbound_symbols_.contains(s.name))

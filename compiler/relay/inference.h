@@ -202,6 +202,7 @@ class Inference {
   // Whether run-time checks of dimensions make a value one of type `expected`, and the operation that does: a
   // match_cast of a tensor or of data, or a tuple of fields that are checked before it.
   bool can_cast(const Type& found, const Type& expected);
+  static bool are_never_equal(const Dim&, const Dim&);  // they differ by a constant, such as n and n + 1
   Operation cast(const Atom&, const Type& found, const Type& expected, const SourceLocation&);
   Var bind(std::string name, Operation, const SourceLocation&);  // binds an operation before the current one
 

@@ -115,15 +115,15 @@ std::set<int> called_variables(const Function& function) {
 }
 
 // Whether a way through parents, without certain scopes, leads from one scope to the other one.
-bool Scopes::reaches(int scope, int other, const std::set<int>& without) const {
-  std::set<int> seen;
+bool Scopes::reaches(int scope, int other, const std::vector<bool>& without) const {
+  std::vector<bool> seen = without;
   std::vector<int> next = {scope};
   while (!next.empty()) {
-    const int s = next.back();
+    const auto s = static_cast<size_t>(next.back());
     next.pop_back();
-    if (s == other) return true;
-    if (!without.contains(s) && seen.insert(s).second)
-      next.insert(next.end(), parents_[static_cast<size_t>(s)].begin(), parents_[static_cast<size_t>(s)].end());
+    if (std::cmp_equal(s, other)) return true;
+    if (!seen[s]) next.insert(next.end(), parents_[s].begin(), parents_[s].end());
+    seen[s] = true;
   }
   return false;
 }

@@ -50,20 +50,21 @@ class Scopes {
  public:
   int open(int parent) {
     parents_.push_back({parent});
+    dropped_.push_back(false);
     return static_cast<int>(parents_.size()) - 1;
   }
   // An instance that is used in a further scope remains if one of its uses does.
   void add_parent(int scope, int parent) { parents_[static_cast<size_t>(scope)].push_back(parent); }
-  void drop(int scope) { dropped_.insert(scope); }
+  void drop(int scope) { dropped_[static_cast<size_t>(scope)] = true; }
   bool is_live(int scope) const { return reaches(scope, 0, dropped_); }
   // Whether the scopes are the same, or the other one is around the first.
-  bool is_within(int scope, int other) const { return reaches(scope, other, {}); }
+  bool is_within(int scope, int other) const { return reaches(scope, other, std::vector<bool>(dropped_.size())); }
 
  private:
-  bool reaches(int scope, int other, const std::set<int>& without) const;
+  bool reaches(int scope, int other, const std::vector<bool>& without) const;
 
   std::vector<std::vector<int>> parents_ = {{}};  // scope 0 is the module
-  std::set<int> dropped_;
+  std::vector<bool> dropped_ = {false};           // by scope
 };
 
 bool names_same(const Atom&, const Atom&);  // whether both are the same variable or global function

@@ -59,6 +59,7 @@ struct Cloner {
 
   Var copy(const Var& var) {
     Var fresh = module.fresh(var->name, var->type);
+    fresh->attrs = var->attrs;
     renamed[var->id] = fresh;
     return fresh;
   }

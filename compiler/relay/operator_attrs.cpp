@@ -131,6 +131,12 @@ static std::string remedy_for_attribute(const std::string& name, const std::vect
   return meant.empty() ? fmt::format("the attributes are: {}", fmt::join(known, ", ")) : meant;
 }
 
+// Whether the text has a name without quotes, which stands for a size.
+static bool is_word(const AttrValue& value) {
+  const Dim* d = std::get_if<Dim>(&value.v);
+  return d && *d == size_symbol(d->str());
+}
+
 std::optional<TypeError> read_attrs(const std::vector<AttrSlot>& slots, const Attrs& attrs) {
   for (const auto& [name, value] : attrs) {
     auto slot = std::ranges::find(slots, name, &AttrSlot::name);
@@ -143,7 +149,8 @@ std::optional<TypeError> read_attrs(const std::vector<AttrSlot>& slots, const At
                        fmt::format("'{}' is given as an operand and as an attribute", name), "remove one of them"};
     if (!slot->type->assign(slot->field, value))
       return TypeError{DiagnosticId::bad_attribute,
-                       fmt::format("attribute '{}' must be {}, found {}", name, slot->type->text, str(value)), ""};
+                       fmt::format("attribute '{}' must be {}, found {}", name, slot->type->text, str(value)),
+                       is_word(value) ? fmt::format("words are in quotes: {}=\"{}\"", name, str(value)) : ""};
   }
   for (const AttrSlot& slot : slots)
     if (slot.required && !attrs.contains(std::string(slot.name)))

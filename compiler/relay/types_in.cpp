@@ -129,6 +129,7 @@ Function copy_function(Module& module, const Function& function, std::map<int, A
                 function.result_range};
   for (const Var& p : function.params) {
     Var fresh = module.fresh(p->name, p->type);
+    fresh->attrs = p->attrs;
     renamed[p->id] = fresh;
     copy.params.push_back(std::move(fresh));
   }

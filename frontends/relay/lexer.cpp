@@ -188,8 +188,9 @@ Token Lexer::scan() {
     while (at(minus) == '-') ++minus;
   std::string_view rest = text_.substr(position_ + minus);
   if (is_digit(at(minus)) || rest.starts_with("inff") || rest.starts_with("nanf")) return scan_number(t);
-  if (c == '.' && is_digit(at(1))) {
-    advance(1);
+  if (const size_t index = c == '.' ? text_.find_first_not_of(" \t\n", position_ + 1) : 0;
+      index > 0 && index < text_.size() && is_digit(text_[index])) {
+    advance(index - position_);
     t.kind = TokenKind::projection;
     if (!scan_index(t.integer)) error(location(t), "this projection is out of range");
     return t;

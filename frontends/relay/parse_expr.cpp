@@ -452,10 +452,12 @@ Atom Parser::undefined_local(const Token& t) {
   constexpr size_t most_shown = 5;  // variables in a remedy
   auto meant = meant_by(t.text, [&] { return locals_.all(); });
   std::string help = meant ? fmt::format("did you mean '%{}'?", *meant) : "";
-  std::vector<std::string> all = locals_.all();
-  std::erase(all, "");  // after an error
-  if (!meant && may_report() && all.size() <= most_shown)
-    help = all.empty() ? "no variable is defined here" : fmt::format("defined here: %{}", fmt::join(all, ", %"));
+  if (!meant && may_report()) {
+    std::vector<std::string> all = locals_.all();
+    std::erase(all, "");  // after an error
+    if (all.empty()) help = "no variable is defined here";
+    if (!all.empty() && all.size() <= most_shown) help = fmt::format("defined here: %{}", fmt::join(all, ", %"));
+  }
   return unknown(DiagnosticId::undefined_value, lexer_.location(t), fmt::format("%{} is not defined here", t.text),
                  help);
 }

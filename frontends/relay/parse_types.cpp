@@ -145,6 +145,15 @@ std::optional<Parser::ElementType> Parser::element_type(const Token& t) {
   return dtype ? std::optional(ElementType{*dtype, lanes}) : std::nullopt;
 }
 
+// Words that begin values and patterns, and names of operators.
+bool Parser::is_value_of_language(const Token& name) {
+  static const std::set<std::string_view> words = {
+      "let",       "def",    "type",  "else",        "extern",     "free_var",     "match",
+      "_",         "True",   "False", "if",          "fn",         "ref",          "ref_read",
+      "ref_write", "Tensor", "meta",  "call_tensor", "match_cast", "define_sizes", "require_sizes"};
+  return words.contains(name.text) || element_type(name) || operators().find(std::string(name.text));
+}
+
 bool Parser::is_type_of_language(const Token& name) {
   return name.word("Tensor") || name.word("fn") || name.word("ref") || name.word("_") || element_type(name);
 }
@@ -320,8 +329,13 @@ AttrValue Parser::attribute_value() {
   if (t.word("meta")) return meta_value();
   if (accept("[") || accept("(")) {
     AttrList values;
-    list(t.is("[") ? "]" : ")", [&] { values.push_back(attribute_value()); });
-    return values;
+    bool has_comma = false;
+    list(t.is("[") ? "]" : ")", [&] {
+      values.push_back(attribute_value());
+      has_comma |= peek().is(",");
+    });
+    const bool is_value = t.is("(") && values.size() == 1 && !has_comma;  // in parentheses
+    return is_value ? std::move(values[0]) : AttrValue(std::move(values));
   }
   if (t.kind == TokenKind::number && t.is_float) {
     check_suffix(lexer_.next());

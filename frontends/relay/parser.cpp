@@ -223,6 +223,11 @@ void Parser::constructor(DataTypeDef& def) {
   ConstructorDef c{std::string(name.text), {}};
   if (accept("(")) c.fields = type_list(")");
   if (lexer_.failed()) return;
+  if (is_value_of_language(name))
+    report(DiagnosticId::duplicate_definition, lexer_.location(name),
+           fmt::format("{} is a word or an operator of the language", name.text), "give the constructor another name");
+  else if (name.text.find('.') != std::string_view::npos)
+    report(DiagnosticId::syntax_error, lexer_.location(name), "the name of a constructor has no '.'");
   if (std::ranges::any_of(c.fields, has_holes))
     report(DiagnosticId::cannot_infer, lexer_.location(name),
            fmt::format("the types of the fields of {} must be known: nothing infers '_' in a data type", c.name),

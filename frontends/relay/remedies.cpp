@@ -17,6 +17,8 @@ std::optional<std::string> find(const Table& table, std::string_view name) {
 
 std::string remedy_for_token(const Token& found, std::string_view wanted) {
   const auto wants = [&](std::string_view what) { return wanted.starts_with(what); };
+  if (found.kind == TokenKind::number && found.negative && found.follows_value)
+    return "a '-' before a digit is the number's sign: put a space between them, as in %x - 1";
   if (wants("'[' after Tensor") || wants("'(' after Tensor[") || wants("',' after the shape"))
     return "a type of tensors is written Tensor[(2, 3), float32]";
   if (wants("the function's name") && found.kind == TokenKind::identifier)

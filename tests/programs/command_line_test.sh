@@ -253,6 +253,11 @@ END
 expect_status 0 run --interpret functions.rly --input 'f=fn (%y: int32) { %y * 7 }' --input 'xs=Cons(1, Cons(2, Nil))' \
   --input 'fs=Cons(fn (%y: int32) { %y + @id(10) }, Nil)'
 grep -qF '(7, Cons(11, Cons(12, Nil)))' out.txt || fail "functions as inputs: $(cat out.txt)"
+echo 'def @main[A](%f: fn (A) -> A, %xs: List[A]) { @map(%f, %xs) }' > functions.rly
+expect_status 0 run --interpret functions.rly --input 'fn (%y: float32) { %y * 7f }' --input 'Cons(1f, Nil)'
+grep -qF 'Cons(7f, Nil)' out.txt || fail "inputs of a generic @main: $(cat out.txt)"
+expect_status 1 run --interpret functions.rly --input 'fn (%y: float32) { %y * 7f }' --input 'Cons(1, Nil)'
+grep -qF 'argument 2 decides what A is: List[int32]' err.txt || fail "inputs of two types: $(cat err.txt)"
 echo 'def @main(%xs: List[int32]) { %xs }' > functions.rly
 printf '// two elements\nCons(5,\nCons(6, Nil))\n' > value.rly
 expect_status 0 run --interpret functions.rly --input xs=value.rly

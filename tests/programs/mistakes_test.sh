@@ -43,6 +43,12 @@ def @main(%x: Tensor[(6), float32], %y: Tensor[(9), float32]) {
   (%rows, prefix(%i.0, %i.1))
 }
 END
+  cat >other_type.rly <<END
+def @depth[A](%n: int32, %x: A) -> int32 {
+  if (%n == 0) { 0 } else { 1 + @depth(%n - 1, (%x, %x)) }
+}
+def @main() { @depth(5, 1) }
+END
   cat >function_value.rly <<END
 def @main(%a: Tensor[(n), float32]) {
   let %cell = ref(fn (%x: Tensor[(k), float32]) -> Tensor[(k), float32] { %x + %x });

@@ -6,9 +6,9 @@
 namespace dlcc::relay {
 
 std::vector<bool> reduced_axes(const std::optional<std::vector<int64_t>>& axes, bool exclude, int rank) {
-  std::vector<bool> mask(rank, true);
-  if (axes) mask = axis_mask(*axes, rank);
-  if (axes && exclude) mask.flip();
+  if (!axes || axes->empty()) return std::vector<bool>(static_cast<size_t>(rank), true);
+  std::vector<bool> mask = axis_mask(*axes, rank);
+  if (exclude) mask.flip();
   return mask;
 }
 

@@ -8,7 +8,7 @@
 
 namespace dlcc::relay {
 
-// A mask of the axes that the attributes name; all axes for None.
+// A mask of the axes that the attributes name; all axes for None and for an empty list, as in TVM.
 std::vector<bool> reduced_axes(const std::optional<std::vector<int64_t>>& axes, bool exclude, int rank);
 
 Shape reduced_shape(const Shape&, const std::vector<bool>& reduced, bool keepdims);

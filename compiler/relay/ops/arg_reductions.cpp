@@ -58,7 +58,7 @@ std::vector<Dim> searched_count(const ArgReduceAttrs& a, const Operands& in) {
 void arg_reductions(OperatorTable& table) {
   using A = ArgReduceAttrs;
   std::vector<Field<A>> fields = {
-      {"axis", &A::axis, "the axes to search; all if None. Positions are row-major among them"},
+      {"axis", &A::axis, "the axes to search; all if None or empty. Positions are row-major among them"},
       {"keepdims", &A::keepdims, "keep searched axes, with size 1"},
       {"exclude", &A::exclude, "search the axes that `axis` does not name"},
       {"select_last_index", &A::select_last_index, "of equal extrema the last one, not the first"},

@@ -1,5 +1,5 @@
-// sum, mean, prod, max, min, logsumexp, all, any: reductions over some axes, as one table. Without axes they are the
-// identity.
+// sum, mean, prod, max, min, logsumexp, all, any: reductions over some axes, as one table. If there is no axis to
+// reduce, they are the identity.
 #include "relay/op_support/reductions.h"
 
 #include <algorithm>
@@ -180,7 +180,7 @@ void reductions(OperatorTable& table) {
     table.add<ReduceAttrs>({
         .name = f.name,
         .summary = std::string(f.summary) + ", over some axes",
-        .attributes = {{"axis", &ReduceAttrs::axis, "the axes to reduce; all if None"},
+        .attributes = {{"axis", &ReduceAttrs::axis, "the axes to reduce; all if None or empty"},
                        {"keepdims", &ReduceAttrs::keepdims, "keep reduced axes, with size 1"},
                        {"exclude", &ReduceAttrs::exclude, "reduce the axes that `axis` does not name"}},
         .arguments = {"data"},

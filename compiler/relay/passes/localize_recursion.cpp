@@ -8,7 +8,8 @@
 //   }
 //
 // Contract: no function of the module calls itself. Lowering makes a loop of the local function if the call is in tail
-// position. The local function's sizes are those of the function around it: a call with other sizes is an error.
+// position. The local function's sizes and type variables are those of the function around it: a call with others is an
+// error.
 // Functions that call each other stay.
 #include <algorithm>
 
@@ -47,12 +48,28 @@ class RecursionLocalizer {
     for (Binding& b : block.bindings) {
       const Call* call = std::get_if<Call>(&b.op);
       const GlobalRef* callee = call ? std::get_if<GlobalRef>(&call->callee) : nullptr;
-      if (callee && callee->name == name)
+      if (callee && callee->name == name) {
         report_changed_sizes(sizes_at_call(dim_pairs(module_, f, call->args)), b.location, diagnostics_);
+        report_changed_types(f, *call, b);
+      }
       for_each_atom(b.op, replace);
       for_each_block(b.op, [&](Block& inner) { replace_calls(inner, name, f, local); });
     }
     replace(block.result);
+  }
+
+  void report_changed_types(const Function& f, const Call& call, const Binding& b) {
+    const Type generic = type_of(module_, call.callee);
+    const TypeArguments types = type_arguments_at_call(module_, *as<FunctionType>(generic), call.args, b.var->type);
+    for (const TypeVariable& v : f.type_params) {
+      const auto type = types.find(v.id);
+      if (!diagnostics_ || type == types.end() || same_type(type->second, variable_type(v))) continue;
+      diagnostics_->error(
+          DiagnosticId::unsupported_construct, b.location,
+          fmt::format("the recursive call changes the type {} to {}, for which native code would need another function",
+                      v.name, str(type->second)),
+          {}, "'dlcc run --interpret' runs the program");
+    }
   }
 
   Module& module_;

@@ -132,7 +132,7 @@ Values convert_qlinear_global_average_pool(Node& n) {
   Value x = dequantized(n, q, n.in(1), n.in(2), 0);
   std::vector<int64_t> axes;
   for (int64_t k = last ? 1 : 2; k < q.rank() - (last ? 1 : 0); ++k) axes.push_back(k);
-  Value mean = n.call("mean", {x}, {{"axis", axes}, {"keepdims", true}});
+  Value mean = axes.empty() ? x : n.call("mean", {x}, {{"axis", axes}, {"keepdims", true}});
   return {quantized(n, mean, n.in(3), n.in(4), 0)};
 }
 

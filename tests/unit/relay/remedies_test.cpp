@@ -35,6 +35,8 @@ TEST_CASE("syntax of other languages is an error with a remedy") {
       {"def @main(%x: bool) { %x && %x }", "write logical_and(%a, %b)"},
       {"def @main(%x: float32) { %x + 1e3 }", "write 1e3f for float32, 1e3f64 or 1e3f16; an integer has no fraction"},
       {"def @f(%x: bool) { %x } def @main(%x: bool) { f(%x) }", "did you mean '@f'?"},
+      {"def @main(%n: int32) { %n -1 }", "a '-' before a digit is the number's sign: put a space between them, as in %x - 1"},
+      {"def @main(%n: int32) { cast(%n, dtype=int64) }", "words are in quotes: dtype=\"int64\""},
   };
   for (const auto& [text, remedy] : remedies) {
     CAPTURE(text);
