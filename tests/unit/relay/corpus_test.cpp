@@ -1,6 +1,6 @@
 // Programs of other projects (DLCC_TEST_DATA/relay): programs that TVM accepts are parsed, printed, parsed again, and
 // have the types that TVM printed; programs that it rejects are rejected. corpus_exceptions.txt lists the exceptions
-// with their reasons.
+// with their reasons. The text of ONNX networks (DLCC_TEST_DATA/onnx/models) determines the types in it.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -10,9 +10,11 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "frontends/frontend.h"
 #include "frontends/relay/parser.h"
 #include "relay/passes/passes.h"
 #include "relay/structural_equality.h"
+#include "support/files.h"
 #include "text_file.h"
 
 namespace dlcc {
@@ -174,6 +176,31 @@ TEST_CASE("programs of other projects parse, print and parse again, or are rejec
   }
   MESSAGE("parser cases: " << strings.good << " as expected, " << strings.excepted << " exceptions");
   CHECK(strings.good > 50);
+}
+
+TEST_CASE("the texts of networks have the types that they had without them") {
+  const fs::path folder = fs::path(DLCC_TEST_DATA) / "onnx" / "models";
+  if (std::string(DLCC_TEST_DATA).empty() || !fs::exists(folder)) {
+    MESSAGE("skipped: DLCC_TEST_DATA names no folder with ONNX networks");
+    return;
+  }
+  constexpr uintmax_t largest = 20'000'000;  // bytes of a model
+  int networks = 0;
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    const fs::path model = entry.path() / "model.onnx";
+    if (!fs::exists(model) || fs::file_size(model) > largest) continue;
+    Diagnostics d;
+    const auto bytes = read_file(model.string(), d);
+    auto module = bytes ? frontends::import_onnx(*bytes, {}, d) : std::nullopt;
+    REQUIRE_MESSAGE(module, model << ": " << d.str());
+    auto again = frontends::relay_text::parse(relay::print(*module), {}, d);
+    REQUIRE_MESSAGE((again && relay::infer_types(*again, d)), model << ": " << d.str());
+    const std::string problem = problem_without_types(*again);
+    CHECK_MESSAGE(problem.empty(), model << ": " << problem);
+    ++networks;
+  }
+  MESSAGE("networks: " << networks);
+  CHECK(networks > 10);
 }
 
 TEST_CASE("passes give what TVM's passes give") {
