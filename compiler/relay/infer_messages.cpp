@@ -110,6 +110,14 @@ Type Inference::mismatch(const SourceLocation& location, const std::string& what
   const FunctionType* generic = as<FunctionType>(shallow_expected);
   if (help.empty() && generic && has_kinds(generic->type_params))
     help = "a function that is generic in shapes or element types has a copy for each use: call it, it is no value";
+  auto is_part_of = [&](const Type& hole, const Type& type) {
+    const HoleType* h = as<HoleType>(hole);
+    const Type whole = unifier_.resolve(type);
+    return h && whole && !as<HoleType>(whole) &&
+           any_leaf(whole, &TypeNode::has_holes, [&](const Type& leaf) { return as<HoleType>(leaf)->id == h->id; });
+  };
+  if (help.empty() && (is_part_of(shallow_found, expected) || is_part_of(shallow_expected, found)))
+    help = "the type would be a part of itself";
   if (const std::string name = text(expected); name == text(found))
     details.push_back(fmt::format(
         "both types are written {}, but the names in them differ in meaning: each function has its own", name));

@@ -107,6 +107,20 @@ void Parser::find_types() {
         is_kind = lexer.next().is(":");
       }
     types_of_text_.emplace(name, params);
+    if (lexer.peek().is("]")) lexer.next();
+    if (lexer.peek().is("{")) find_constructors(lexer);
+  }
+}
+
+// The names in braces, without those of the fields' types.
+void Parser::find_constructors(Lexer& lexer) {
+  bool begins = false;
+  for (int depth = 0; lexer.peek().kind != TokenKind::end;) {
+    const Token t = lexer.next();
+    depth += (t.is("{") || t.is("(") || t.is("[")) - (t.is("}") || t.is(")") || t.is("]"));
+    if (depth == 0) return;
+    if (begins && t.kind == TokenKind::identifier) constructors_of_text_.insert(std::string(t.text));
+    begins = depth == 1 && (t.is("{") || t.is(","));
   }
 }
 

@@ -56,6 +56,7 @@ class Parser {
   void header();
   void old_header();
   void find_types();
+  void find_constructors(Lexer&);
   void definitions();
   void definition();
   void function_definition();
@@ -82,9 +83,9 @@ class Parser {
   bool load_constructor(const std::string& name);
   bool load_function(const std::string& name);
   void load_functions();
-  // Why the text cannot use this name of the prelude; "" for other names.
   std::vector<std::string> known_constructors();
   std::vector<std::string> functions_of_prelude();
+  // Why the text cannot use this name of the prelude or of a constructor; "" for other names.
   std::string why_hidden(const std::string& name);
 
   // ---- functions, blocks, expressions (parse_expr.cpp, parse_match.cpp, parse_operations.cpp)
@@ -285,6 +286,7 @@ class Parser {
   };
   std::map<int, KindOfVariable> kinds_;          // of type variables, as far as they are known
   std::map<std::string, size_t> types_of_text_;  // their number of parameters
+  std::set<std::string> constructors_of_text_;
   struct Constructor {
     size_t fields;
   };

@@ -138,6 +138,8 @@ std::vector<std::string> Parser::functions_of_prelude() {
 }
 
 std::string Parser::why_hidden(const std::string& name) {
+  if (constructors_of_text_.contains(name))
+    return "its type is defined below: a type comes before uses of its constructors";
   if (options_.is_prelude || !names_of_prelude().contains(name)) return "";
   std::set<std::string> types;
   if (const DataTypeDef* def = prelude().data_type_of_constructor(name)) types.insert(def->name);

@@ -1,10 +1,6 @@
-// layout_transform: stores an image or weights in blocks. A layout names the axes of a tensor, outermost first: a
-// capital letter is an axis, and a number with a small letter a block of that axis. NCHW4c is N x ceil(C/4) x H x W
-// x 4.
-#include <map>
-
+// layout_transform: stores an image or weights in blocks (op_support/block_layouts.h).
+#include "relay/op_support/block_layouts.h"
 #include "relay/op_support/elements.h"
-#include "relay/op_support/type_checks.h"
 #include "support/ascii.h"
 
 namespace dlcc::relay::ops {
@@ -15,96 +11,25 @@ struct LayoutTransformAttrs {
   std::string src_layout, dst_layout;
 };
 
-// One axis of a tensor: what is left of an axis of the layout above its blocks, or a block of it.
-struct Part {
-  char axis;
-  int64_t block;  // 0: what is left
-
-  bool is_rest() const { return block == 0; }
-};
-using Layout = std::vector<Part>;
-
-Checked<Layout> parse(const char* attribute, const std::string& text) {
-  auto failed = [&](const std::string& why) {
-    return attribute_error(fmt::format("{}=\"{}\": {}", attribute, text, why), "a layout is written NCHW or NCHW4c");
-  };
-  Layout layout;
-  std::string seen;
-  std::map<char, int64_t> blocks;  // elements of the blocks so far, at most tensor::max_elements
-  int64_t block = 0;
-  for (char c : text) {
-    constexpr int64_t most = 1 << 20;  // larger numbers are clamped, so that sizes do not overflow
-    const bool is_axis = is_upper(c), is_block = is_lower(c);
-    const char axis = to_upper(c);
-    if (is_axis) blocks[axis] = 1;
-    const bool is_known = seen.find(axis) != std::string::npos;
-    if (!is_axis && !is_block && !is_digit(c)) return failed(fmt::format("'{}' is no axis", c));
-    if (is_axis && (block > 0 || is_known)) return failed(fmt::format("axis {} appears twice or has a number", c));
-    if (is_block && (block == 0 || !is_known))
-      return failed(fmt::format("block {} needs a size and its axis before it", c));
-    if (is_digit(c)) {
-      block = std::min(10 * block + (c - '0'), most);
-      continue;
-    }
-    layout.push_back({axis, is_block ? block : 0});
-    if (is_axis) seen += c;
-    if (is_block && (blocks[axis] *= block) > tensor::max_elements)
-      return failed(fmt::format("a block of axis {} has too many elements", axis));
-    block = 0;
-  }
-  if (block > 0) return failed("a number is followed by no axis");
-  return layout;
-}
-
-// The number of elements of each axis in one step along its rest: the product of its blocks.
-std::map<char, int64_t> blocks_of(const Layout& layout) {
-  std::map<char, int64_t> blocks;
-  for (const Part& p : layout) {
-    auto [product, added] = blocks.emplace(p.axis, 1);
-    if (!p.is_rest()) product->second *= p.block;
-  }
-  return blocks;
-}
-
-// The size of each axis of the layout in data of this shape.
-std::map<char, Dim> sizes_of(const Layout& layout, const Shape& data) {
-  std::map<char, int64_t> blocks = blocks_of(layout);
-  std::map<char, Dim> sizes;
-  for (size_t k = 0; k < layout.size(); ++k)
-    if (layout[k].is_rest()) sizes.emplace(layout[k].axis, data[k] * Dim(blocks.at(layout[k].axis)));
-  return sizes;
-}
-
 TypeResult type_of_transform(const LayoutTransformAttrs& a, const Operands& in) {
   if (auto e = check_type(in[0], "data", types::movable)) return *e;
-  Checked<Layout> source = parse("src_layout", a.src_layout), target = parse("dst_layout", a.dst_layout);
-  for (const Checked<Layout>* layout : {&source, &target})
+  const auto source = parse_block_layout("src_layout", a.src_layout),
+             target = parse_block_layout("dst_layout", a.dst_layout);
+  for (const auto* layout : {&source, &target})
     if (const TypeError* e = std::get_if<TypeError>(layout)) return *e;
-  const Layout& from = std::get<Layout>(source);
-  if (from.size() != in[0].shape.size())
-    return shape_error(
-        fmt::format("layout {} has {} axes, the data {}", a.src_layout, from.size(), in[0].shape.size()));
-  for (size_t k = 0; k < from.size(); ++k)
-    if (!from[k].is_rest())
-      if (auto e = check_equal(in[0].shape[k], fmt::format("axis {}", k), Dim(from[k].block), "its block")) return *e;
-  const std::map<char, Dim> sizes = sizes_of(from, in[0].shape);
-  const std::map<char, int64_t> blocks = blocks_of(std::get<Layout>(target));
-  Shape shape;
-  for (const Part& p : std::get<Layout>(target)) {
-    auto size = sizes.find(p.axis);
-    if (size == sizes.end() || blocks.size() != sizes.size())
-      return attribute_error(fmt::format("{} and {} have different axes", a.src_layout, a.dst_layout));
-    const int64_t block = blocks.at(p.axis);
-    shape.push_back(p.is_rest() ? floor_div(size->second + Dim(block - 1), Dim(block)) : Dim(p.block));
-  }
-  return tensor_result(shape, in[0].dtype);
+  const auto sizes = axis_sizes(a.src_layout, std::get<BlockLayout>(source), in[0].shape, "data");
+  if (const auto* e = std::get_if<TypeError>(&sizes)) return *e;
+  if (!has_axes(std::get<BlockLayout>(target), std::get<AxisSizes>(sizes)))
+    return attribute_error(fmt::format("{} and {} have different axes", a.src_layout, a.dst_layout));
+  return tensor_result(shape_in_blocks(std::get<BlockLayout>(target), std::get<AxisSizes>(sizes)), in[0].dtype);
 }
 
 // Elements beyond the end of an axis, in its last block, are 0.
 TensorFunction define_transform(const LayoutTransformAttrs& a, const Operands& in) {
   Definition d("layout_transform");
   Tensor x = d.input("data", in[0].dtype, in[0].shape);
-  const Layout from = std::get<Layout>(parse("", a.src_layout)), to = std::get<Layout>(parse("", a.dst_layout));
+  const auto from = std::get<BlockLayout>(parse_block_layout("", a.src_layout)),
+             to = std::get<BlockLayout>(parse_block_layout("", a.dst_layout));
   d.result("result", x.type(), shape_in(type_of_transform(a, in)), [&](Index i) {
     std::map<char, Expr> position;  // along each axis of the layout
     for (size_t k = 0; k < to.size(); ++k) {
@@ -113,7 +38,7 @@ TensorFunction define_transform(const LayoutTransformAttrs& a, const Operands& i
     }
     std::map<char, int64_t> below = blocks_of(from);  // elements in one step along the current part
     std::vector<Expr> at;
-    for (const Part& p : from) {
+    for (const AxisPart& p : from) {
       int64_t& step = below.at(p.axis);
       if (!p.is_rest()) step /= p.block;
       const Expr steps = step == 1 ? position.at(p.axis) : floor_div(position.at(p.axis), Expr(step));

@@ -2,6 +2,7 @@
 // recognized as a view.
 #include <algorithm>
 
+#include "relay/op_support/composition.h"
 #include "relay/op_support/indices.h"
 #include "relay/op_support/shape_operands.h"
 
@@ -229,6 +230,21 @@ std::vector<Expr> sizes_of_reshape(const ReshapeAttrs& a, const Operands& in, co
   return sizes;
 }
 
+// The codes of the sizes are read from the last axis to the first.
+Value reshape_from_end(ReshapeAttrs a, Composition& c) {
+  const Value x = c.operand(0);
+  if (std::ranges::count(a.newshape, Dim(-4)) > 0) c.fail(attribute_error("newshape has no code -4 here"));
+  std::ranges::reverse(a.newshape);
+  TensorType data = x.type;
+  std::ranges::reverse(data.shape);
+  const TypeResult type = type_of_reshape(a, {data});
+  if (const auto* e = std::get_if<TypeError>(&type)) c.fail(*e);
+  Shape shape = shape_in(type);
+  std::ranges::reverse(shape);
+  if (std::ranges::count(shape, unknown_dim()) > 0) c.fail(shape_error("the sizes of the result must be known"));
+  return c.reshape(x, shape);
+}
+
 TypeResult type_of_batch_flatten(const NoAttrs&, const Operands& in) {
   if (auto e = check_type(in[0], "data", types::movable)) return *e;
   if (in[0].shape.empty()) return shape_error("data must have at least 1 dimension, found a scalar");
@@ -254,6 +270,15 @@ void reshape(OperatorTable& table) {
       .sizes = sizes_of_reshape,
       .sizes_suffice = true,
   });
+  table.add(composed<ReshapeAttrs>(
+      {.name = "contrib_reverse_reshape",
+       .summary = "the same elements in row-major order under another shape, whose codes count from the end",
+       .attributes = {{"newshape", &ReshapeAttrs::newshape, "sizes; codes as those of reshape, but for -4", true},
+                      {"allowzero", &ReshapeAttrs::allowzero, "0 is a size of zero"}},
+       .arguments = {"data"},
+       .sample_shapes = {{2, 3, 4}},
+       .sample_attrs = {{"newshape", AttrList{-1, 0}}}},
+      reshape_from_end));
   table.add<NoAttrs>({
       .name = "nn.batch_flatten",
       .summary = "merges all axes but the first",
