@@ -23,7 +23,12 @@ class Pieces {
       }
       lexer_.next();
       depth_ += (t.is("{") || t.is("(") || t.is("[") || t.is("#[")) - (t.is("}") || t.is(")") || t.is("]"));
-      push({FormatItem::Kind::token, text.substr(t.offset, t.end - t.offset), "", t.kind}, t.end);
+      std::string_view token = text.substr(t.offset, t.end - t.offset);
+      if (const size_t index = token.find_last_of(" \t\r\n"); t.kind == TokenKind::projection && index < token.size()) {
+        push({FormatItem::Kind::token, token.substr(0, 1), "", t.kind}, t.offset + 1);  // white space behind the dot
+        token.remove_prefix(index + 1);
+      }
+      push({FormatItem::Kind::token, token, "", t.kind}, t.end);
     }
     comments_up_to(text.size());
   }

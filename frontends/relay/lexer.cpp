@@ -188,7 +188,7 @@ Token Lexer::scan() {
     while (at(minus) == '-') ++minus;
   std::string_view rest = text_.substr(position_ + minus);
   if (is_digit(at(minus)) || rest.starts_with("inff") || rest.starts_with("nanf")) return scan_number(t);
-  if (const size_t index = c == '.' ? text_.find_first_not_of(" \t\n", position_ + 1) : 0;
+  if (const size_t index = c == '.' ? text_.find_first_not_of(" \t\r\n", position_ + 1) : 0;
       index > 0 && index < text_.size() && is_digit(text_[index])) {
     advance(index - position_);
     t.kind = TokenKind::projection;

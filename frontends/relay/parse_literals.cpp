@@ -90,13 +90,13 @@ Parser::Value Parser::tensor_literal(const Type& type, const SourceLocation& whe
   if (!expect("{", "the type of a tensor")) return {nothing(), where};
   list("}", [&] { elements.push_back(element_token()); });
   const TensorType* tensor = as<TensorType>(type);
-  if (lexer_.failed() || !type || !tensor) return {nothing(), where};
-  const auto count = product(tensor->shape).constant();
-  if (tensor->lanes != 1 || !count || *count != static_cast<int64_t>(elements.size())) {
+  if (lexer_.failed() || !type || !(tensor || as<OpenTensorType>(type))) return {nothing(), where};
+  const auto count = tensor ? product(tensor->shape).constant() : std::nullopt;
+  if (!count || tensor->lanes != 1 || *count != static_cast<int64_t>(elements.size())) {
     report(DiagnosticId::syntax_error, where,
            fmt::format("a literal of {} has {} element{}", relay::str(type), elements.size(),
                        elements.size() == 1 ? "" : "s"),
-           "a literal lists all elements of a tensor of known shape: Tensor[(2), float32]{1, 2.5}");
+           "a literal lists all elements of a tensor of known shape and element type: Tensor[(2), float32]{1, 2.5}");
     return {nothing(), where};
   }
   std::vector<int64_t> shape;

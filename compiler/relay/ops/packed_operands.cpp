@@ -37,22 +37,23 @@ Checked<BlockLayout> image_layout(const char* attribute, const std::string& text
       fmt::format("{}=\"{}\" must have the axes of {}", attribute, text, packed_defaults(rank).data_layout));
 }
 
-// The output channels and taps that the attributes leave out, from a weight that is stored in its layout.
-void complete(ConvAttrs& a, const TensorType& weight, int rank) {
+// Compares a weight that is stored in its layout with the data's channels, and takes from it the output channels and
+// taps that the attributes leave out.
+Failure complete(ConvAttrs& a, const Dim& channels, const TensorType& weight) {
   const auto layout = parse_block_layout("kernel_layout", a.kernel_layout);
-  const BlockLayout* parsed = std::get_if<BlockLayout>(&layout);
-  const auto sizes = parsed ? axis_sizes(a.kernel_layout, *parsed, weight.shape, "weight") : Checked<AxisSizes>();
-  const AxisSizes* known = std::get_if<AxisSizes>(&sizes);
-  auto size = [&](char axis) {
-    const auto found = known ? known->find(axis) : AxisSizes::const_iterator();
-    return known && found != known->end() ? found->second.constant() : std::nullopt;
-  };
-  if (!a.channels) a.channels = size('O');
-  if (a.kernel_size) return;
-  std::vector<int64_t> taps;
-  for (const char axis : std::string(rank == 2 ? "HW" : "DHW"))
-    if (const auto count = size(axis)) taps.push_back(*count);
-  if (std::cmp_equal(taps.size(), rank)) a.kernel_size = taps;
+  if (const auto* e = std::get_if<TypeError>(&layout)) return *e;
+  const auto parts = axis_sizes(a.kernel_layout, std::get<BlockLayout>(layout), weight.shape, "weight");
+  if (const auto* e = std::get_if<TypeError>(&parts)) return *e;
+  const AxisSizes& sizes = std::get<AxisSizes>(parts);
+  if (!has_axes(std::get<BlockLayout>(layout), {{'O', 1}, {'I', 1}, {'H', 1}, {'W', 1}}))
+    return attribute_error(fmt::format("kernel_layout=\"{}\" must have the axes of OIHW", a.kernel_layout));
+  if (auto e = check_equal(sizes.at('I') * Dim(a.groups), "the input channels of the weight times groups", channels,
+                           "the channels of the data"))
+    return e;
+  if (!a.channels) a.channels = sizes.at('O').constant();
+  const auto height = sizes.at('H').constant(), width = sizes.at('W').constant();
+  if (!a.kernel_size && height && width) a.kernel_size = {*height, *width};
+  return std::nullopt;
 }
 
 TypeResult type_of_packed_conv(ConvAttrs a, const Operands& in, int rank, bool has_weight_in_layout) {
@@ -65,7 +66,8 @@ TypeResult type_of_packed_conv(ConvAttrs a, const Operands& in, int rank, bool h
     if (const auto* e = std::get_if<TypeError>(layout)) return *e;
   const auto sizes = axis_sizes(a.data_layout, std::get<BlockLayout>(data), in[0].shape, "data");
   if (const auto* e = std::get_if<TypeError>(&sizes)) return *e;
-  if (has_weight_in_layout) complete(a, in[1], rank);
+  if (has_weight_in_layout)
+    if (auto e = complete(a, std::get<AxisSizes>(sizes).at('C'), in[1])) return *e;
   if (!a.channels) return attribute_error("attribute 'channels' is missing");
   if (!a.kernel_size || std::cmp_not_equal(a.kernel_size->size(), rank))
     return attribute_error(fmt::format("kernel_size must have {} numbers", rank));
@@ -82,7 +84,7 @@ TypeResult type_of_packed_conv(ConvAttrs a, const Operands& in, int rank, bool h
   return tensor_result(shape_in_blocks(std::get<BlockLayout>(result), convolved), a.out_dtype.value_or(in[0].dtype));
 }
 
-enum class WeightIs : uint8_t { in_layout, transformed, in_tiles };  // in tiles of Winograd's minimal filtering
+enum class WeightIs : uint8_t { in_layout, transformed, in_tiles };  // in tiles of Winograd convolutions
 
 void add_conv(OperatorTable& table, const std::string& name, const char* summary, int rank, WeightIs weight) {
   using A = PackedConvAttrs;
@@ -102,7 +104,9 @@ void add_conv(OperatorTable& table, const std::string& name, const char* summary
                 .defaults = packed_defaults(rank),
                 .attributes = fields,
                 .arguments = {"data", "weight"},
-                .type = [=](const A& a, const Operands& in) {
+                .type = [=](const A& a, const Operands& in) -> TypeResult {
+                  if (weight == WeightIs::in_tiles)
+                    if (auto e = check_positive("tile_size", {a.tile_size})) return *e;
                   return type_of_packed_conv(a, in, rank, weight == WeightIs::in_layout);
                 }});
 }
@@ -187,7 +191,7 @@ void add_dense(OperatorTable& table, const std::string& name, const char* summar
   using A = DensePackAttrs;
   table.add<A>({.name = name,
                 .summary = summary,
-                .attributes = {{"units", &A::units, "the number of columns of the result, without meaning"},
+                .attributes = {{"units", &A::units, "ignored: the weight has the number of columns"},
                                {"weight_layout", &A::weight_layout, "axes of the weight, with blocks"},
                                {"out_dtype", &A::out_dtype, "the result's element type; the data's if None"}},
                 .arguments = arguments,
@@ -209,12 +213,12 @@ void packed_operands(OperatorTable& table) {
            WeightIs::in_tiles);
   using A = TileAttrs;
   const std::vector<Field<A>> tile = {{"tile_size", &A::tile_size, "results of a tile", true}};
-  add_weight(table, conv2d + "winograd_weight_transform", "weights for minimal filtering", "weight", tile,
+  add_weight(table, conv2d + "winograd_weight_transform", "weights of Winograd convolutions", "weight", tile,
              type_of_winograd_weight);
-  add_weight(table, conv3d + "winograd_weight_transform", "weights of volumes for minimal filtering", "weight", tile,
+  add_weight(table, conv3d + "winograd_weight_transform", "weights of Winograd convolutions of volumes", "weight", tile,
              type_of_winograd_weight_3d);
-  add_weight(table, conv2d + "winograd_nnpack_weight_transform", "weights for minimal filtering by NNPACK", "weight",
-             {{"convolution_algorithm", &A::convolution_algorithm, "a number of NNPACK's, without meaning", true},
+  add_weight(table, conv2d + "winograd_nnpack_weight_transform", "weights of NNPACK's Winograd convolutions", "weight",
+             {{"convolution_algorithm", &A::convolution_algorithm, "a number of NNPACK's, ignored", true},
               {"out_dtype", &A::out_dtype, "the result's element type; the weight's if None"}},
              type_of_nnpack_weight);
   add_weight(

@@ -238,7 +238,11 @@ Value reshape_from_end(ReshapeAttrs a, Composition& c) {
   TensorType data = x.type;
   std::ranges::reverse(data.shape);
   const TypeResult type = type_of_reshape(a, {data});
-  if (const auto* e = std::get_if<TypeError>(&type)) c.fail(*e);
+  if (const auto* e = std::get_if<TypeError>(&type)) {
+    TypeError error = *e;
+    error.message = "read from the last axis to the first: " + error.message;
+    c.fail(error);
+  }
   Shape shape = shape_in(type);
   std::ranges::reverse(shape);
   if (std::ranges::count(shape, unknown_dim()) > 0) c.fail(shape_error("the sizes of the result must be known"));

@@ -50,6 +50,7 @@ TEST_CASE("arms and constructors have a line each, attributes no spaces") {
         "    Cons(_, %r) => %r,\n    Nil => Nil,\n  }\n}\n");
   CHECK(formatted("fn(%x:Tensor[( 2,n ),float32]){ reshape( %x,newshape = [-1, 2]).0 }") ==
         "fn (%x: Tensor[(2, n), float32]) { reshape(%x, newshape=[-1, 2]).0 }\n");
+  CHECK(formatted("def @f(%t: (int32, (int32,))) { %t . 1\r\n .\r\n 0 }") == "def @f(%t: (int32, (int32,))) { %t.1.0 }\n");
   CHECK(formatted("def @e=meta[ExternFunc][0]\ndef @f[S:Shape,B](%x{virtual_device=meta[VirtualDevice][0]}:"
                   "Tensor[S,B],%y:int8x4){%x}") ==
         "def @e = meta[ExternFunc][0]\n\ndef @f[S: Shape, B](%x {virtual_device=meta[VirtualDevice][0]}: Tensor[S, B], "
