@@ -19,6 +19,7 @@ struct ConvAttrs {
   std::optional<std::vector<int64_t>> kernel_size;
   std::string data_layout, kernel_layout, out_layout;
   std::optional<DType> out_dtype;
+  int64_t pad_value = 0;  // the elements around the data
 };
 
 // nn.max_pool1d ... nn.max_pool3d and the sums and averages, nn.max_pool_indices (relay/ops/pool.cpp).

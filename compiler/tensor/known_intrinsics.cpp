@@ -8,7 +8,8 @@ namespace dlcc::tensor {
 const std::vector<const Intrinsic*>& known_intrinsics() {
   static const std::vector<const Intrinsic*> all = [] {
     std::vector<const Intrinsic*> known;
-    for (ByteProducts kind : {ByteProducts::dot, ByteProducts::signed_dot, ByteProducts::scalar_pairs})
+    for (ByteProducts kind :
+         {ByteProducts::dot, ByteProducts::signed_dot, ByteProducts::scalar_pairs, ByteProducts::scalar_dot})
       for (const Intrinsic* i : byte_products(kind)) known.push_back(i);
     for (const Intrinsic& i : tile_transposes()) known.push_back(&i);
     return known;

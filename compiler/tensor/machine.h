@@ -21,7 +21,8 @@ inline constexpr int64_t channel_block = 16;
 // Alignment of scratch and packed constants in bytes: a whole 512-bit vector, and no vector crosses a cache line.
 inline constexpr int storage_alignment = 64;
 
-// How four neighbouring products of bytes are added to an int32 accumulator (tensor/byte_products.h).
+// How neighbouring products of bytes, four unless stated otherwise, are added to an int32 accumulator
+// (tensor/byte_products.h).
 enum class ByteProducts : uint8_t {
   none,          // each byte is widened to 32 bits
   pairs,         // even and odd bytes are widened to 16 bits; each instruction adds pairs of products (pmaddwd)
@@ -29,6 +30,9 @@ enum class ByteProducts : uint8_t {
   signed_dot,    // one instruction, whose data is signed
   scalar_pairs,  // like pairs, in general registers: one lane, two bytes or two products in each (smlad)
   signed_pairs,  // like pairs, with signed data (smull, sadalp)
+  // One instruction for sixteen products of signed data, whose sum is in a general register (vmladava). If K is no
+  // multiple of sixteen, like scalar_pairs, but with signed data.
+  scalar_dot,
 };
 
 struct Machine {
@@ -86,9 +90,8 @@ struct Machine {
   // estimate: at K = 300 and 512 the speedup is 1.1 to 1.8, and the sum of the accumulators costs a few additions.
   int64_t min_k_of_split_sums = 64;
   int64_t k_unroll = 4;  // K indices between two branches; divides channel_block
-  // The same in byte products without vectors: each dot product takes four K indices, and the branch of a loop costs as
-  // much as two dot products.
-  int64_t scalar_k_unroll = 32;
+  // Dot products of bytes with scalar sums between two branches: a branch costs as much as two of them.
+  int64_t scalar_k_unroll = 8;
   // Least number of unrolled blocks of K. A shorter loop over K, such as that over the taps of a row or the channels of
   // the input image, is not unrolled.
   int64_t min_unrolled_blocks = 4;

@@ -18,7 +18,8 @@ constexpr int registers_without_fpu = 8;  // of the general registers, those tha
 // pointer, the link register and the program counter are not available. vector_registers: Cortex-M4, M7, M33 and M55
 // have 32 registers for float32. fma_units: no core has two. accumulators_in_flight: a multiply-add takes 3 cycles on
 // Cortex-M4 (Arm, "Cortex-M4 Technical Reference Manual", section 7.2.3), so few accumulators would be enough; but in a
-// depthwise convolution of bytes, eight neighbouring windows share most of the elements that it converts to floats.
+// depthwise convolution of bytes, eight neighbouring windows share most of the elements that it converts to floats. Of
+// Helium, the vectors of Cortex-M55, only products of bytes are used.
 tensor::Machine microcontroller(int float_registers, bool has_fma, ByteProducts byte_products) {
   return {.vector_bytes = 4,
           .vector_registers = float_registers,
@@ -46,14 +47,15 @@ TargetFamily microcontroller_family(const std::string& name, const std::string& 
   base.linux_compiler = linux_compiler;
   base.is_freestanding = true;
   base.largest_object = INT32_MAX;
-  const auto byte_products = has_fpu ? ByteProducts::scalar_pairs : ByteProducts::none;
-  const CodeLevel level{name, name, "", "",
-                        microcontroller(has_fpu ? 32 : registers_without_fpu, has_fpu, byte_products)};
+  const auto dsp = has_fpu ? ByteProducts::scalar_pairs : ByteProducts::none;
+  const bool has_helium = cpu_features(triple, name, "")->checkFeatures("+mve");
+  const CodeLevel level{
+      name, name, "", "",
+      microcontroller(has_fpu ? 32 : registers_without_fpu, has_fpu, has_helium ? ByteProducts::scalar_dot : dsp)};
   base.baseline = level;
   std::vector<CodeLevel> levels = {level};
   if (has_fpu)
-    levels.push_back(
-        {name + "+nofp", name, "", "-fpregs", microcontroller(registers_without_fpu, false, byte_products)});
+    levels.push_back({name + "+nofp", name, "", "-fpregs", microcontroller(registers_without_fpu, false, dsp)});
   auto level_for = [level](const llvm::MCSubtargetInfo&, const std::string&, const std::string&) { return level; };
   return {base, {level}, levels, {}, level_for, [name](const auto& info) { return info.getCPU() == name; }};
 }

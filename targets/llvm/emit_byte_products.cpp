@@ -1,9 +1,9 @@
-// Dot products of four bytes (tensor/byte_products.h) as instructions. On x86: `vpdpbusd` on CPUs with VNNI; else two
+// Dot products of bytes (tensor/byte_products.h) as instructions. On x86: `vpdpbusd` on CPUs with VNNI; else two
 // multiplications of 16-bit numbers, `pmaddwd`, for the even and the odd bytes of each lane. These never saturate, as
 // `pmaddubsw` would: 2 * 255 * 128 exceeds 16 bits. On ARM with the DSP extension: `smlad` for the even and the odd
-// bytes, which `uxtb16` and `sxtb16` widen; tiles share the widened bytes, as LLVM finds equal expressions. On AArch64:
-// `usdot` on CPUs with i8mm, `sdot` on those with dotprod; else products of 16 bits, `smull` or `mul`, and `sadalp`,
-// which adds neighbours to 32 bits.
+// bytes, which `uxtb16` and `sxtb16` widen; tiles share the widened bytes, as LLVM finds equal expressions; with
+// Helium, `vmladava` for sixteen products. On AArch64: `usdot` on CPUs with i8mm, `sdot` on those with dotprod; else
+// products of 16 bits, `smull` or `mul`, and `sadalp`, which adds neighbours to 32 bits.
 #include <llvm/IR/IntrinsicsAArch64.h>
 #include <llvm/IR/IntrinsicsARM.h>
 #include <llvm/IR/IntrinsicsX86.h>
@@ -12,6 +12,7 @@
 #include <llvm/TargetParser/Triple.h>
 
 #include "targets/llvm/kernel_emitter.h"
+#include "tensor/byte_products.h"
 #include "tensor/intrinsic.h"
 
 namespace dlcc::targets {
@@ -107,7 +108,11 @@ bool KernelEmitter::emit_byte_products_aarch64(const IntrinsicCall& x) {
 }
 
 bool KernelEmitter::emit_byte_products_arm(const IntrinsicCall& x) {
-  if (!cpu_.checkFeatures("+dsp") || x.intrinsic->operands[2].buffer->shape[0] != Dim(1)) return false;
+  const BufferNode& data_operand = *x.intrinsic->operands[0].buffer;
+  if (x.intrinsic->operands[2].buffer->shape[0] != Dim(1)) return false;
+  const bool is_signed = data_operand.type == dtype::i8;
+  if (data_operand.shape[0] != Dim(least_bytes_of_product)) return is_signed && emit_vmladava(x);
+  if (!cpu_.checkFeatures("+dsp")) return false;
   llvm::Module& module = *function_->getParent();
   auto call = [&](llvm::Intrinsic::ID id, std::initializer_list<Value*> operands) {
     return b_.CreateCall(llvm::Intrinsic::getDeclaration(&module, id), std::vector<Value*>(operands));
@@ -121,10 +126,26 @@ bool KernelEmitter::emit_byte_products_arm(const IntrinsicCall& x) {
   };
   Value *data = four(0), *weights = four(1), *to = pointer_to(x.operands[2]);
   Value* sum = b_.CreateAlignedLoad(b_.getInt32Ty(), to, llvm::Align(4));
+  const llvm::Intrinsic::ID extend = is_signed ? llvm::Intrinsic::arm_sxtb16 : llvm::Intrinsic::arm_uxtb16;
+  sum = call(llvm::Intrinsic::arm_smlad, {call(extend, {data}), call(llvm::Intrinsic::arm_sxtb16, {weights}), sum});
   sum = call(llvm::Intrinsic::arm_smlad,
-             {call(llvm::Intrinsic::arm_uxtb16, {data}), call(llvm::Intrinsic::arm_sxtb16, {weights}), sum});
-  sum = call(llvm::Intrinsic::arm_smlad,
-             {call(llvm::Intrinsic::arm_uxtb16, {odd(data)}), call(llvm::Intrinsic::arm_sxtb16, {odd(weights)}), sum});
+             {call(extend, {odd(data)}), call(llvm::Intrinsic::arm_sxtb16, {odd(weights)}), sum});
+  b_.CreateAlignedStore(sum, to, llvm::Align(4));
+  return true;
+}
+
+// Sixteen products of signed bytes, whose sum is added to a general register.
+bool KernelEmitter::emit_vmladava(const IntrinsicCall& x) {
+  if (!cpu_.checkFeatures("+mve")) return false;
+  auto* bytes = llvm::FixedVectorType::get(b_.getInt8Ty(), 16);
+  auto sixteen = [&](size_t operand) -> Value* {
+    return b_.CreateAlignedLoad(bytes, pointer_to(x.operands[operand]), llvm::Align(1));
+  };
+  Value *data = sixteen(0), *weights = sixteen(1), *to = pointer_to(x.operands[2]);
+  Value* sum = b_.CreateAlignedLoad(b_.getInt32Ty(), to, llvm::Align(4));
+  // Signed bytes; the products neither subtracted nor exchanged.
+  Value* no = b_.getInt32(0);
+  sum = b_.CreateIntrinsic(llvm::Intrinsic::arm_mve_vmldava, {bytes}, {no, no, no, sum, data, weights});
   b_.CreateAlignedStore(sum, to, llvm::Align(4));
   return true;
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # A quantized network on microcontrollers with the DSP extension, and on AArch64 with dot products, gives the bits that
 # it gives on x86: convolutions of all kinds, with and without padding and zero points, products, a residual addition,
-# pooling. The products are smlad, sdot and usdot. An object for all CPUs of AArch64 selects its code when it runs.
+# pooling. The products are smlad, vmladava, sdot and usdot. An object for all CPUs of AArch64 selects its code when it runs.
 # arm_byte_products_test.sh DLCC SOURCE_FOLDER WORK_FOLDER; exit status 77 (skipped) without a cross compiler or the
 # emulator.
 set -euo pipefail
@@ -51,6 +51,25 @@ for target in cortex-m4 cortex-m7 cortex-m33; do
 done
 "$dlcc" network.rly -o network.s --emit=asm --prefix m --target cortex-m3
 ! grep smlad network.s
+
+# Helium: the sums of sixteen products are exact, too. Its instructions run on a board only.
+"$dlcc" network.rly -o network.s --emit=asm --prefix m --target cortex-m55
+grep -q vmlava network.s
+if command -v arm-none-eabi-gcc > /dev/null && command -v qemu-system-arm > /dev/null; then
+  python3 - <<'END'
+import struct
+with open("network.in", "rb") as file:
+    for name, shape in (("x", "1, 3, 12, 13"), ("v", "1, 36")):
+        count, = struct.unpack("<q", file.read(8))
+        header = f"{{'descr': '<f4', 'fortran_order': False, 'shape': ({shape}), }}".ljust(117) + "\n"
+        with open(f"{name}.npy", "wb") as array:
+            array.write(b"\x93NUMPY\x01\x00\x76\x00" + header.encode() + file.read(count))
+END
+  "$dlcc" run network.rly --input x.npy --input v.npy > of_x86.txt
+  "$dlcc" run network.rly --input x.npy --input v.npy --target cortex-m55 --runner qemu-system-arm > of_m55.txt
+  cmp of_x86.txt of_m55.txt
+  echo "cortex-m55: equal, $(grep -c vmlava network.s) vmlava"
+fi
 for tool in aarch64-linux-gnu-gcc qemu-aarch64; do
   command -v $tool > /dev/null || { echo "not on AArch64: $tool is not installed"; exit 0; }
 done

@@ -1,6 +1,6 @@
 // nn.conv1d, nn.conv2d, nn.conv3d: the sum over channels and taps of data times weights, as one stage. Padding is a
-// predicated read of zero. The functions below are about the order NCHW and OIHW of the axes; a layout that stores them
-// in another order only changes how a tensor is read or written.
+// predicated read of `pad_value`. The functions below are about the order NCHW and OIHW of the axes; a layout that
+// stores them in another order only changes how a tensor is read or written.
 #include "relay/attr_structs.h"
 #include "relay/op_support/axis_order.h"
 #include "relay/op_support/windows.h"
@@ -51,6 +51,17 @@ Failure check_attributes(const ConvAttrs& a, const Shape& weight) {
     return shape_error(
         fmt::format("kernel_size is {}, but the weight has {}", str(dlcc::shape_of(*a.kernel_size)), str(taps)));
   return std::nullopt;
+}
+
+Failure check_pad_value(const ConvAttrs& a, DType type) {
+  const int width = bits(type);
+  const bool is_wide = width == 64 || (is_float(type) && type != dtype::f16);
+  const int64_t most = is_float(type) ? 2048 : int64_t{1} << (width - (is_signed(type) ? 1 : 0));
+  const int64_t least = is_signed(type) || is_float(type) ? -most : 0;
+  const bool fits = is_wide ? is_signed(type) || is_float(type) || a.pad_value >= 0
+                            : a.pad_value >= least && a.pad_value <= (is_float(type) ? most : most - 1);
+  if (fits) return std::nullopt;
+  return attribute_error(fmt::format("pad_value is {}, which the type {} does not have", a.pad_value, name(type)));
 }
 
 std::string remedy_for_channels(const ConvAttrs& a, const Shape& data, const Shape& weight) {
@@ -104,6 +115,7 @@ TypeResult type_of_conv(const ConvAttrs& a, const Operands& in, int rank) {
                          check_rank(in[0], "data", rank + 2), check_rank(in[1], "weight", rank + 2),
                          check_layouts(a, rank), check_type({{}, result_type(a, in)}, "out_dtype", types::number)}))
     return *e;
+  if (auto e = check_pad_value(a, in[0].dtype)) return *e;
   const Orders orders(a, rank);
   const auto shape = convolved_shape(a, orders.data.to_own(in[0].shape), orders.weight.to_own(in[1].shape));
   if (auto* e = std::get_if<TypeError>(&shape)) return *e;
@@ -139,7 +151,7 @@ TensorFunction define_conv(const ConvAttrs& a, const Operands& in, int rank, con
     for (int k = 0; k < rank; ++k) at.push_back(windows[k].position(i[k + 2], r[k + 1]));
     tap.insert(tap.end(), r.begin(), r.end());
     at = orders.data.from_own(at);
-    Expr value = inside ? x(at) : x.at_or(at, number(tensor::compute_type(x.type()), 0));
+    Expr value = inside ? x(at) : x.at_or(at, number(tensor::compute_type(x.type()), a.pad_value));
     return cast(inner, value) * cast(inner, w(orders.weight.from_own(tap)));
   });
   return d.finish();
@@ -154,7 +166,8 @@ void add_conv(OperatorTable& table, int rank) {
       .defaults = conv_defaults(rank),
       .attributes = {{"strides", &A::strides, "step between windows, per spatial axis"},
                      {"padding", &A::padding,
-                      "zeros around the data: one number, one per axis, or all before and then all after"},
+                      "elements around the data: one number, one per axis, or all before and then all after"},
+                     {"pad_value", &A::pad_value, "the value of the elements around the data, an integer"},
                      {"dilation", &A::dilation, "step between the taps of a window"},
                      {"groups", &A::groups, "the number of independent groups that channels are divided into"},
                      {"channels", &A::channels, "number of output channels; the weight's if None"},

@@ -12,6 +12,7 @@
 #include "relay/passes/passes.h"
 #include "tensor/analysis.h"
 #include "tensor/builder.h"
+#include "tensor/byte_products.h"
 #include "tensor/layout.h"
 #include "tensor/schedules/dense_result.h"
 #include "tensor/schedules/schedule.h"
@@ -234,7 +235,7 @@ class LayoutAssigner {
 }  // namespace
 
 Module assign_layouts(Module module, PassContext& context) {
-  if (context.channel_block <= 1 && context.machine.byte_products != tensor::ByteProducts::scalar_pairs) return module;
+  if (context.channel_block <= 1 && !tensor::is_scalar(context.machine.byte_products)) return module;
   for (auto& [name, function] : module.functions) LayoutAssigner(module, context).run(function.body);
   return module;
 }

@@ -37,14 +37,16 @@ bool reads_along_taps(const ConvAttrs& attrs, const std::vector<int64_t>& weight
 // Products can be added four at a time: along channels, which a block stores next to each other, or along taps.
 bool has_rows_of_four(const ConvAttrs& attrs, const std::vector<int64_t>& weights) {
   if (reads_along_taps(attrs, weights)) return true;
-  if (attrs.groups == 1) return weights[1] >= tensor::channel_block / 2 && weights[1] % tensor::bytes_of_product == 0;
+  if (attrs.groups == 1)
+    return weights[1] >= tensor::channel_block / 2 && weights[1] % tensor::least_bytes_of_product == 0;
   return weights[1] % tensor::channel_block == 0 && weights[0] / attrs.groups % tensor::channel_block == 0;
 }
 
 // The weights with taps of 0 appended along the last axis, up to a multiple of four; `padding` grows by their number.
 Constant with_more_taps(const Constant& w, int64_t& padding) {
   std::vector<int64_t> shape = w.shape();
-  const int64_t taps = shape.back(), all = ceil_div(taps, tensor::bytes_of_product) * tensor::bytes_of_product;
+  const int64_t taps = shape.back(),
+                all = ceil_div(taps, tensor::least_bytes_of_product) * tensor::least_bytes_of_product;
   if (taps < 2 || all == taps) return w;
   std::vector<int8_t> values;
   for (int64_t k = 0; k < w.count() / taps * all; ++k)
@@ -54,9 +56,15 @@ Constant with_more_taps(const Constant& w, int64_t& padding) {
   return Constant::of<int8_t>(dtype::i8, shape, values);
 }
 
-// The stored data with its padding, which is the zero point. A padding of zeros stays the convolution's.
+// The number that the convolution itself pads the data with; empty if the padding is an operation of its own.
+std::optional<int64_t> own_padding(const ByteConvolution& c, const ByteData& x) {
+  const Constant* zero = std::get_if<Constant>(&x.zero);
+  const bool is_zero = x.is_centred() || std::ranges::all_of(c.padding, [](int64_t p) { return p == 0; });
+  return is_zero ? std::optional<int64_t>(0) : c.pads_rows && zero ? std::optional(zero->integer_at(0)) : std::nullopt;
+}
+
+// The stored data with its padding, which is the zero point.
 Atom padded(BlockRewriter& r, const ByteData& x, std::vector<int64_t>& padding) {
-  if (x.is_centred() || std::ranges::all_of(padding, [](int64_t p) { return p == 0; })) return x.stored;
   const size_t axes = padding.size() / 2;
   AttrList widths = {AttrList{0, 0}, AttrList{0, 0}};
   for (size_t d = 0; d < axes; ++d) widths.push_back(AttrList{padding[d], padding[axes + d]});
@@ -146,27 +154,32 @@ static bool is_in_own_order(const ConvAttrs& a, size_t rank) {
          (a.out_layout.empty() || a.out_layout == own);
 }
 
-std::optional<ByteConvolution> byte_convolution(const std::string& name, const Call& call, const SignedBytes& w) {
+std::optional<ByteConvolution> byte_convolution(const std::string& name, const Call& call, const SignedBytes& w,
+                                                tensor::ByteProducts products) {
   if (name != "nn.conv1d" && name != "nn.conv2d" && name != "nn.conv3d") return std::nullopt;
   ByteConvolution c{name, attributes_of<ConvAttrs>(call), call.attrs, w.bytes.shape(), {}};
   const int64_t axes = static_cast<int64_t>(c.weights.size()) - 2;
   if (!is_in_own_order(c.conv, c.weights.size())) return std::nullopt;
-  if (c.conv.out_dtype || c.depth() > longest_sum(w) || (w.offset != 0 && c.conv.groups != 1)) return std::nullopt;
+  if (c.conv.out_dtype || c.conv.pad_value != 0 || c.depth() > longest_sum(w) || (w.offset != 0 && c.conv.groups != 1))
+    return std::nullopt;
   if (!c.is_depthwise() && !has_rows_of_four(c.conv, c.weights)) return std::nullopt;
   c.padding = c.conv.padding;
   if (std::cmp_equal(c.padding.size(), axes)) c.padding.insert(c.padding.end(), c.padding.begin(), c.padding.end());
   if (c.padding.size() == 1) c.padding.assign(static_cast<size_t>(2 * axes), c.padding[0]);
   if (std::cmp_not_equal(c.padding.size(), 2 * axes)) return std::nullopt;
   c.attrs.erase("kernel_size");
+  c.pads_rows = is_scalar(products) && c.weights.size() == 4;
   return c;
 }
 
 Atom products(BlockRewriter& r, const ByteConvolution& c, const ByteData& x, Constant weights) {
   std::vector<int64_t> padding = c.padding;
   if (!c.is_depthwise() && reads_along_taps(c.conv, c.weights)) weights = with_more_taps(weights, padding.back());
-  const Atom data = padded(r, x, padding);
+  const auto pad_value = own_padding(c, x);
+  const Atom data = pad_value ? x.stored : padded(r, x, padding);
   Attrs attrs = c.attrs;
   attrs["padding"] = padding;
+  if (pad_value.value_or(0) != 0) attrs["pad_value"] = *pad_value;
   attrs["out_dtype"] = std::string(c.is_depthwise() ? "float32" : "int32");
   return r.emit(c.name, {data, weights}, attrs);
 }
@@ -176,7 +189,8 @@ namespace {
 // sum(x) for each pixel of the result of a convolution without groups: one channel of int32.
 Atom sums_of_data(BlockRewriter& r, const ByteConvolution& c, const ByteData& x) {
   std::vector<int64_t> padding = c.padding;
-  const Atom data = r.emit("cast", {padded(r, x, padding)}, to_int32);
+  const Atom stored = own_padding(c, x) == 0 ? x.stored : padded(r, x, padding);
+  const Atom data = r.emit("cast", {stored}, to_int32);
   const Atom pixels = r.emit("sum", {data}, {{"axis", std::vector<int64_t>{1}}, {"keepdims", true}});
   return r.emit(fmt::format("nn.sum_pool{}d", c.weights.size() - 2), {pixels},
                 {{"pool_size", std::vector<int64_t>(c.weights.begin() + 2, c.weights.end())},
@@ -199,7 +213,7 @@ std::optional<ByteProduct> byte_product(BlockRewriter& r, const std::string& nam
   if (attrs.out_dtype || attrs.transpose_a || r.tensor(call.args[0]).shape.empty() || shape.size() != 2)
     return std::nullopt;
   const int64_t k = shape[1 - n_axis];
-  if (k > longest_sum(w) || k % tensor::bytes_of_product != 0) return std::nullopt;
+  if (k > longest_sum(w) || k % tensor::least_bytes_of_product != 0) return std::nullopt;
   return ByteProduct{name, call.attrs, n_axis};
 }
 
@@ -301,7 +315,8 @@ void convert(BlockRewriter& r, ByteData& x, DType to) {
 }  // namespace
 
 std::optional<Atom> contraction_of_integers(BlockRewriter& r, const std::string& name, const Call& call,
-                                            DType data_type) {
+                                            tensor::ByteProducts products) {
+  const DType data_type = tensor::data_of_byte_products(products);
   auto x = centred_bytes(r, call.args[0]);
   const auto integers = x ? known(r, call.args[1]) : std::nullopt;
   const auto w = integers && integers->dtype() == dtype::i32 ? signed_bytes(*integers) : std::nullopt;
@@ -310,7 +325,7 @@ std::optional<Atom> contraction_of_integers(BlockRewriter& r, const std::string&
     convert(r, *x, data_type);
     return integer_sums(r, *p, *x, *w);
   }
-  const auto c = byte_convolution(name, call, *w);
+  const auto c = byte_convolution(name, call, *w, products);
   if (!c || c->is_depthwise()) return std::nullopt;  // converting sums of floats takes longer than adding integers
   const bool pads = std::ranges::any_of(c->padding, [](int64_t p) { return p != 0; }) && !x->is_centred();
   if (pads && !is_byte(r, x->zero, r.tensor(x->stored).dtype)) return std::nullopt;

@@ -10,8 +10,8 @@
 //
 // Most instructions take unsigned data; signed data is stored with an offset of 128 for them, and unsigned data with an
 // offset of -128 for those that take signed data. Where padded data has a zero point other than 0, the padding is an
-// operation of its own. The last axis of a kernel over few channels gets taps of weight 0, so that their number is a
-// multiple of four.
+// operation of its own; without vectors, a convolution of an image pads the rows that it reads. The last axis of a
+// kernel over few channels gets taps of weight 0, so that their number is a multiple of four.
 #pragma once
 
 #include <optional>
@@ -20,6 +20,7 @@
 
 #include "relay/attr_structs.h"
 #include "relay/passes/block_rewriter.h"
+#include "tensor/machine.h"
 
 namespace dlcc::relay {
 
@@ -57,12 +58,14 @@ struct ByteConvolution {
   ConvAttrs conv;
   Attrs attrs;
   std::vector<int64_t> weights, padding;  // the shape of the weights; the padding before each axis, then after each
+  bool pads_rows = false;                 // whether it pads with zero points other than 0
 
   // One input channel a group: products() takes weights of float32 and adds in float32.
   bool is_depthwise() const { return conv.groups > 1 && weights[1] == 1; }
   int64_t depth() const;  // the number of products in a sum
 };
-std::optional<ByteConvolution> byte_convolution(const std::string& name, const Call&, const SignedBytes&);
+std::optional<ByteConvolution> byte_convolution(const std::string& name, const Call&, const SignedBytes&,
+                                                tensor::ByteProducts);
 
 // sum(x * w): in int32, or in float32 for a depthwise convolution.
 Atom products(BlockRewriter&, const ByteConvolution&, const ByteData&, Constant weights);
@@ -82,9 +85,9 @@ Atom integer_sums(BlockRewriter&, const ByteProduct&, const ByteData&, const Sig
 // -zero * sum(w) for each index of an axis of the weights.
 std::vector<int32_t> corrections(int64_t zero, const SignedBytes& weights, size_t axis);
 
-// A contraction of int32 whose data is bytes minus a zero point and whose weights are constant, computed on bytes, of
-// type `data_type` for the data. Nothing if `call` is no such contraction.
+// A contraction of int32 whose data is bytes minus a zero point and whose weights are constant, computed on bytes of
+// the machine's type of data. Nothing if `call` is no such contraction.
 std::optional<Atom> contraction_of_integers(BlockRewriter&, const std::string& name, const Call& call,
-                                            DType data_type);
+                                            tensor::ByteProducts);
 
 }  // namespace dlcc::relay

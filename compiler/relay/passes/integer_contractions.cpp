@@ -13,8 +13,8 @@
 // The first sum is exact. The standard rounds each dequantized number to float32 and each product and sum as well, and
 // divides by u. Hence a result may differ by 1 where the number to be rounded is close to a tie.
 //
-// byte_contractions.h describes the operations on bytes. Without vectors, all readers of signed data read it with an
-// offset, and the sum with the zero point of a result is saturated in integers.
+// byte_contractions.h describes the operations on bytes. Without vectors, all readers of data of the other type read it
+// with an offset, and the sum with the zero point of a result is saturated in integers.
 #include <functional>
 
 #include "relay/attr_structs.h"
@@ -43,7 +43,9 @@ struct Dequantized {
 class Rewriter {
  public:
   explicit Rewriter(tensor::ByteProducts products)
-      : scalar_(products == tensor::ByteProducts::scalar_pairs), data_type_(tensor::data_of_byte_products(products)) {}
+      : products_(products),
+        scalar_(tensor::is_scalar(products)),
+        data_type_(tensor::data_of_byte_products(products)) {}
 
   Result operator()(BlockRewriter& r, const Binding& b) {
     const Call* found = std::get_if<Call>(&b.op);
@@ -54,7 +56,7 @@ class Rewriter {
     static const std::set<std::string> contractions = {"nn.conv1d", "nn.conv2d", "nn.conv3d", "nn.dense", "nn.matmul"};
     if (contractions.contains(name)) return contraction(r, name, call);
     if (name == "qnn.quantize") return quantize(r, call);
-    if (Result dequantized; name == "qnn.dequantize" && (dequantized = unsigned_data(r, call))) return dequantized;
+    if (Result dequantized; name == "qnn.dequantize" && (dequantized = data_with_offset(r, call))) return dequantized;
     note_elementwise(r, b, call, name);
     return std::nullopt;
   }
@@ -81,23 +83,32 @@ class Rewriter {
     if (!x || x->scale.count() != 1) return std::nullopt;
     const DType type = r.tensor(x->stored).dtype;
     if (type != dtype::u8 && type != dtype::i8) return std::nullopt;
+    if (const auto original = unsigned_data_.find(id_of(x->stored)); adds_floats && original != unsigned_data_.end()) {
+      x->stored = original->second;
+      x->zero += offset_between(type, dtype::u8);
+      return x;
+    }
     const DType to = adds_floats && type == dtype::u8 ? type : data_type_;
     x->stored = with_offset(r, x->stored, to);
     x->zero += offset_between(type, to);
     return x;
   }
 
-  // The dequantization of signed data reads the unsigned data, too, so that only one of them is stored. With vectors,
-  // memory is not scarce.
-  Result unsigned_data(BlockRewriter& r, const Call& call) {
+  // The dequantization of data of the other type reads the data with the offset, too, so that only one of them is
+  // stored. With vectors, memory is not scarce.
+  Result data_with_offset(BlockRewriter& r, const Call& call) {
     const DequantizeAttrs attrs = attributes_of<DequantizeAttrs>(call);
     const auto scale = known(r, call.args[1]), zero = known(r, call.args[2]);
     if (!scalar_ || !scale || scale->count() != 1 || !zero || zero->count() != 1 || attrs.block_size != 0) return {};
-    if (zero->dtype() != dtype::i8 || r.tensor(call.args[0]).dtype != dtype::i8 || known(r, call.args[0])) return {};
-    const auto moved_zero = static_cast<uint8_t>(zero->integer_at(0) + offset_between(dtype::i8, dtype::u8));
-    Constant unsigned_zero = Constant::of<uint8_t>(dtype::u8, zero->shape(), {moved_zero});
-    Atom value =
-        r.emit("qnn.dequantize", {with_offset(r, call.args[0], dtype::u8), call.args[1], unsigned_zero}, call.attrs);
+    const DType other = data_type_ == dtype::u8 ? dtype::i8 : dtype::u8;
+    if (zero->dtype() != other || r.tensor(call.args[0]).dtype != other || known(r, call.args[0])) return {};
+    const int64_t moved = zero->integer_at(0) + offset_between(other, data_type_);
+    const Constant moved_zero = other == dtype::i8
+                                    ? Constant::of<uint8_t>(dtype::u8, zero->shape(), {static_cast<uint8_t>(moved)})
+                                    : Constant::of<int8_t>(dtype::i8, zero->shape(), {static_cast<int8_t>(moved)});
+    const Atom data = call.args[0], stored = with_offset(r, data, data_type_);
+    if (other == dtype::u8) unsigned_data_.emplace(id_of(stored), data);
+    Atom value = r.emit("qnn.dequantize", {stored, call.args[1], moved_zero}, call.attrs);
     if (const Var* v = std::get_if<Var>(&call.args[0]); v && distance_.contains((*v)->id))
       distance_[std::get<Var>(value)->id] = distance_[(*v)->id] + 1;
     return value;
@@ -138,7 +149,7 @@ class Rewriter {
   // ---- contractions
 
   Result contraction(BlockRewriter& r, const std::string& name, const Call& call) {
-    if (Result sums = contraction_of_integers(r, name, call, data_type_)) return noted(*sums);
+    if (Result sums = contraction_of_integers(r, name, call, products_)) return noted(*sums);
     if (!r.call_of(call.args[0], "qnn.dequantize")) return std::nullopt;
     const bool by_columns = name == "nn.matmul" && !attributes_of<MatmulAttrs>(call).transpose_b;
     const auto w = weights_of(r, call.args[1], by_columns ? 1 : 0);
@@ -148,7 +159,7 @@ class Rewriter {
       if (!x) return std::nullopt;
       return scaled(r, integer_sums(r, *p, x->bytes(), w->integers), product_of_scales(*x, *w, 0));
     }
-    const auto c = byte_convolution(name, call, w->integers);
+    const auto c = byte_convolution(name, call, w->integers, products_);
     const auto x = c ? data_of(r, call.args[0], c->is_depthwise()) : std::nullopt;
     if (!x) return std::nullopt;
     const Constant scales = product_of_scales(*x, *w, static_cast<int64_t>(c->weights.size()) - 2);
@@ -224,6 +235,11 @@ class Rewriter {
     return r.emit("multiply", {value, number});
   }
 
+  static int id_of(const Atom& a) {
+    const Var* v = std::get_if<Var>(&a);
+    return v ? (*v)->id : -1;
+  }
+
   static bool is_known(const BlockRewriter& r, const Atom& a) { return known(r, a).has_value() || r.is_constant(a); }
 
   // Elementwise operations of a contraction's value become its epilogue.
@@ -267,10 +283,12 @@ class Rewriter {
     return r.emit("cast", {r.emit("add", {value, constant(zero)})}, {{"dtype", std::string(dlcc::name(type))}});
   }
 
-  bool scalar_;                       // products in general registers (ByteProducts::scalar_pairs)
-  DType data_type_;                   // of the products
-  std::map<int, EmitScaled> scaled_;  // by the variable of the value
-  std::map<int, int> distance_;       // elementwise operations since a rewritten contraction, by variable
+  tensor::ByteProducts products_;
+  bool scalar_;                        // accumulators in general registers
+  DType data_type_;                    // of the products
+  std::map<int, EmitScaled> scaled_;   // by the variable of the value
+  std::map<int, Atom> unsigned_data_;  // by the variable of the signed data
+  std::map<int, int> distance_;        // elementwise operations since a rewritten contraction, by variable
 };
 
 }  // namespace

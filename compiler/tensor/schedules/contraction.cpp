@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "tensor/byte_products.h"
 #include "tensor/layout.h"
 #include "tensor/schedules/contraction_k_loops.h"
 #include "tensor/schedules/contraction_tile.h"
@@ -55,11 +56,13 @@ class ContractionScheduler {
     std::vector<Expr> from = loops.index;
     for (size_t d = 0; d < from.size(); ++d) from[d] = from[d] * Expr(plan_.data_strides[d]);
     Stmt copy = store(plan_.data_copy, loops.index, load(plan_.contraction.data.buffer, from));
-    Stmt zeros = zero_halo(plan_.data_copy, plan_.data_layout);
-    return plan_.rows_dim >= 0 ? zeros : sequence({zeros, loops.in_vectors(copy)});
+    Stmt halo = fill_halo(plan_.data_copy, plan_.data_layout, fill());
+    return plan_.rows_dim >= 0 ? halo : sequence({halo, loops.in_vectors(copy)});
   }
 
-  // Copies the rows that row y of the result reads (ContractionPlan::rows_dim). Rows outside the image are zeros.
+  Expr fill() const { return plan_.fill ? plan_.fill : literal(plan_.data_copy->type, int64_t{0}); }
+
+  // Copies the rows that row y of the result reads (ContractionPlan::rows_dim). Rows outside the image are padding.
   Stmt copy_rows() {
     const Layout layout = explicit_layout(plan_.data_layout, plan_.data_copy->shape);
     StorageLoops loops = storage_loops(layout, plan_.data_copy->shape);
@@ -75,7 +78,7 @@ class ContractionScheduler {
     };
     const Buffer& data = plan_.contraction.data.buffer;
     Stmt copy = if_then(logical_and(Expr(row) >= Expr(0), Expr(row) < Expr(data->shape[d])), each(load(data, from)),
-                        each(literal(data->type, int64_t{0})));
+                        each(fill()));
     return loops.wrap(let(row, plan_.first_row + loops.index[d], copy), 0, outer);
   }
 
@@ -225,11 +228,15 @@ class ContractionScheduler {
 
 namespace {
 
-// Whether a tile of dot products fits the general registers. The even and the odd bytes of a factor have a register
-// each. The data of one pixel is in registers at a time; all weights of the tile are, if it has several pixels, else
-// one of them.
-bool fits_general_registers(const Machine& m, const RegisterTile& tile, int64_t accumulators_of_element) {
+// Whether a tile of dot products fits the general registers. Of factors of four bytes, the even and the odd bytes have
+// a register each. The data of one pixel is in registers at a time; all weights of the tile are, if it has several
+// pixels, else one of them. Longer factors are in vector registers, and the sum of `vmladava` is in a general register
+// of even number; the loops' registers may be the odd ones.
+bool fits_general_registers(const Machine& m, const RegisterTile& tile, int64_t accumulators_of_element,
+                            int64_t bytes) {
   constexpr int64_t halves = 2;
+  if (bytes > least_bytes_of_product)
+    return tile.rows * tile.vectors * accumulators_of_element <= m.general_registers / 2;
   const int64_t weights = tile.rows > 1 ? tile.vectors : 1;
   return tile.rows * tile.vectors * accumulators_of_element + halves * (weights + 1) + m.registers_per_loop <=
          m.general_registers;
@@ -239,8 +246,8 @@ bool fits_general_registers(const Machine& m, const RegisterTile& tile, int64_t 
 
 bool fits_registers(const Machine& m, const RegisterTile& tile, int64_t accumulators_of_element, int64_t k_interleave,
                     bool byte_products) {
-  if (byte_products && m.byte_products == ByteProducts::scalar_pairs)
-    return fits_general_registers(m, tile, accumulators_of_element);
+  if (byte_products && is_scalar(m.byte_products))
+    return fits_general_registers(m, tile, accumulators_of_element, k_interleave);
   const int64_t of_floats = m.has_fma ? 0 : k_interleave > 1 ? m.paired_product_registers : m.product_registers;
   const int64_t of_bytes = m.byte_products == ByteProducts::pairs          ? tile.vectors + m.byte_pair_registers
                            : m.byte_products == ByteProducts::signed_pairs ? m.byte_pair_registers

@@ -62,8 +62,8 @@ struct ContractionPlan {
   // Neighbouring K indices that share a vector: lane l has N index l / k_interleave and K index l % k_interleave. With
   // 2, no lane is wasted if N ends with half a channel block. The lanes of an N index are added when a tile is stored.
   int64_t k_interleave = 1;
-  // Bytes are multiplied by dot products of four neighbouring K indices (tensor/byte_products.h): k_interleave is 4,
-  // but the accumulators have one lane for each N index.
+  // Bytes are multiplied by dot products of four or more neighbouring K indices (tensor/byte_products.h): k_interleave
+  // is their number, but the accumulators have one lane for each N index.
   bool byte_products = false;
   // Lanes of an accumulator for each N index.
   int64_t lanes_of_n() const { return byte_products ? 1 : k_interleave; }
@@ -77,6 +77,7 @@ struct ContractionPlan {
   Buffer data_copy;
   Layout data_layout;
   std::vector<int64_t> data_strides;
+  Expr fill;  // the value of the copy's halo; null if nothing outside of the data is read
   // The dimension of the data's rows, if the copy has only those rows that row y of the result reads, and the first of
   // them, an expression of y; else -1 (Machine::memory_is_scarce).
   int rows_dim = -1;

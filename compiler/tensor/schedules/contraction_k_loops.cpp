@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "support/integers.h"
+#include "tensor/byte_products.h"
 
 namespace dlcc::tensor {
 
@@ -39,19 +40,20 @@ KLoops::KLoops(const ContractionPlan& plan, const Machine& machine, const Tuning
     if (k != innermost_) outer_k_ *= axes()[k].extent.value();
   int64_t extent = axes()[innermost_].extent.value();
   block_size_ = std::max<int64_t>(extent, 1);
-  const bool is_scalar = plan.byte_products && machine.byte_products == ByteProducts::scalar_pairs;
+  const bool has_scalar_sums = plan.byte_products && is_scalar(machine.byte_products);
   if (plan.blocked_k >= 0)
     block_size_ = plan.k_block;
-  else if (is_scalar)
+  else if (has_scalar_sums)
     block_size_ = std::max<int64_t>(extent, 1);
   else if (axes().size() == 1 && extent >= max_chunk)
     block_size_ = max_chunk;
   else if (plan.k_per_accumulator > 0)
     block_size_ = std::min(block_size_, plan.k_per_accumulator);
   blocks_ = extent / block_size_, rest_ = extent % block_size_;
-  unrolls_all_ = is_scalar && outer_k_ * block_size_ <= 2 * machine.scalar_k_unroll;
-  unrolls_rest_ = is_scalar || plan.blocked_k >= 0;
-  k_unroll_ = is_scalar ? machine.scalar_k_unroll : machine.k_unroll;
+  const int64_t unrolled_products = machine.scalar_k_unroll * plan.k_interleave;
+  unrolls_all_ = has_scalar_sums && outer_k_ * block_size_ <= 2 * unrolled_products;
+  unrolls_rest_ = has_scalar_sums || plan.blocked_k >= 0;
+  k_unroll_ = has_scalar_sums ? unrolled_products : machine.k_unroll;
 }
 
 int64_t KLoops::k_in(const KRange& k) const { return outer_k_ * (k.blocks * block_size_ + (k.with_rest ? rest_ : 0)); }

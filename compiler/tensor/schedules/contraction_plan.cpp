@@ -167,7 +167,10 @@ class ContractionPlanner {
 
   void pad_data() {
     reads_inside_ = !data().otherwise;
-    if (reads_inside_ || !is_literal(data().otherwise, 0)) return;
+    if (reads_inside_) return;
+    plan_.fill = data().otherwise;
+    const bool is_zero = is_literal(plan_.fill, 0);
+    if (!is_zero && !constant_integer(plan_.fill)) return;
     const Layout& layout = layout_of(data().buffer);
     const Shape& shape = data().buffer->shape;
     const std::vector<Halo> read = halo_read(data(), stage());
@@ -178,6 +181,7 @@ class ContractionPlanner {
     };
     const bool are_bytes = bits(data().buffer->type) == 8;
     if (read.size() != shape.size() || (machine_.memory_is_scarce && are_bytes && copy_rows(read))) return;
+    if (!is_zero) return;
     Layout padded = with_halo(layout, shape, read);
     reads_inside_ = is_stored_in(padded);
     if (!reads_inside_ || is_stored_in(layout)) return;
@@ -298,7 +302,7 @@ class ContractionPlanner {
   }
 
   // A dense image of bytes stores the channels of a pixel far from each other. If the channels fill whole blocks, a
-  // copy stores them in blocks, so that dot products of four bytes can be used.
+  // copy stores them in blocks, so that dot products of bytes can be used.
   void copy_into_blocks() {
     const Shape& shape = data().buffer->shape;
     const bool gathers = std::ranges::any_of(plan_.data_strides, [](int64_t s) { return s != 1; });
@@ -311,21 +315,22 @@ class ContractionPlanner {
                            shape[channel_dim].value() % channel_block == 0;
     if (!in_blocks || extent(plan_.n_axis) < channel_block) return;
     Layout blocks = blocked_layout(shape, channel_dim, channel_block, Layout::Tail::zero);
+    plan_.fill = data().otherwise;
     if (data().otherwise) blocks = with_halo(std::move(blocks), shape, halo_read(data(), stage()));
     copy_data("blocks", shape, std::move(blocks), std::vector<int64_t>(shape.size(), 1));
   }
 
-  // Selects dot products of four bytes for products of the machine's type of data and signed weights in int32. The data
-  // must store four neighbours along K next to each other, and the weights must be packable in the same order.
+  // Selects dot products of bytes for products of the machine's type of data and signed weights in int32. The data must
+  // store neighbours along K next to each other, and the weights must be packable in the same order.
   bool find_byte_products() {
     if (!multiplies_bytes() || !reads_inside_) return false;
     const auto& reduced = stage().reduction->axes;
     const Axis& k = plan_.blocked_k >= 0 ? reduced[static_cast<size_t>(plan_.blocked_k)] : reduced.back();
-    const bool in_fours = plan_.blocked_k < 0 || plan_.k_block % bytes_of_product == 0;
-    if (!in_fours || k.extent.value() % bytes_of_product != 0 || !reads_in_a_row(k.var)) return false;
+    const bool divides_blocks = plan_.blocked_k < 0 || plan_.k_block % least_bytes_of_product == 0;
+    if (!divides_blocks || k.extent.value() % least_bytes_of_product != 0 || !reads_in_a_row(k.var)) return false;
     plan_.byte_products = true;
-    plan_.k_interleave = bytes_of_product;
-    if (machine_.byte_products == ByteProducts::scalar_pairs) plan_.panel_width = width_of_scalar_tile();
+    plan_.k_interleave = bytes_of_product_in(machine_.byte_products, k.extent.value());
+    if (is_scalar(machine_.byte_products)) plan_.panel_width = width_of_scalar_tile();
     return true;
   }
 
@@ -333,7 +338,7 @@ class ContractionPlanner {
   // tiles, each with loops of its own, and more of the last panel would be wasted.
   int64_t width_of_scalar_tile() const {
     const int64_t max_rows = extent_of_m().constant().value_or(std::numeric_limits<int64_t>::max());
-    return choose_register_tile(machine_, 1, channel_block, bytes_of_product, true, max_rows).vectors;
+    return choose_register_tile(machine_, 1, channel_block, plan_.k_interleave, true, max_rows).vectors;
   }
 
   // Whether neighbours along this reduced axis are neighbours in the data's storage, and the axis is a dimension of the
@@ -413,7 +418,8 @@ class ContractionPlanner {
         without_k.push_back({axis, 1, size});
       } else if (blocked) {
         blocks_and_taps.insert(blocks_and_taps.begin(), {axis, plan_.k_block, ceil_div(size, plan_.k_block)});
-        in_block.push_back({axis, plan_.k_interleave, plan_.k_block / plan_.k_interleave});
+        if (plan_.k_block > plan_.k_interleave)
+          in_block.push_back({axis, plan_.k_interleave, plan_.k_block / plan_.k_interleave});
         if (plan_.k_interleave > 1) interleaved.push_back({axis, 1, plan_.k_interleave});
       } else if (plan_.byte_products && plan_.blocked_k < 0 && std::cmp_equal(k + 1, reduced.size())) {
         blocks_and_taps.push_back({axis, plan_.k_interleave, size / plan_.k_interleave});

@@ -62,7 +62,7 @@ ContractionTile::ContractionTile(const ContractionPlan& plan, const Machine& mac
   int64_t max_rows = std::numeric_limits<int64_t>::max();
   // The weights need a line of the set, too.
   if (plan.pixels_share_cache_set) max_rows = machine.l1_ways - 1;
-  if (plan.byte_products && machine.byte_products == ByteProducts::scalar_pairs)
+  if (plan.byte_products && is_scalar(machine.byte_products))
     max_rows = std::max<int64_t>(pixels().constant().value_or(max_rows), 1);
   size_ =
       choose_register_tile(machine, n_per_vector_, plan.panel_width, plan.k_interleave, plan.byte_products, max_rows);
@@ -197,7 +197,7 @@ Stmt ContractionTile::sums(const TilePosition& at, const Tile& t, const KRange& 
     return e;
   };
   std::vector<Expr> in_turn = partial(count > 1 ? floor_mod(hooks.k_in_block, Expr(count)) : Expr(0));
-  const Expr sum = plan_.byte_products ? load(to, in_turn) + four_products(product)
+  const Expr sum = plan_.byte_products ? load(to, in_turn) + neighbouring_products(product)
                                        : multiply_add(product, load(to, in_turn), machine_);
   Stmt add = each_element(at, t, vars, store(to, in_turn, sum));
   hooks.before_chunk = [&](const KChunk& chunk) {
@@ -219,11 +219,11 @@ Stmt ContractionTile::sums(const TilePosition& at, const Tile& t, const KRange& 
   return allocate(to, sequence({all_k, add_up}));
 }
 
-// The sum of `product` over four neighbouring K indices, in the form that tensor/byte_products.h recognizes.
-Expr ContractionTile::four_products(const Expr& product) const {
+// The sum of `product` over the K indices of a dot product, in the form of the intrinsics of tensor/byte_products.h.
+Expr ContractionTile::neighbouring_products(const Expr& product) const {
   const Var& k = k_loops_.innermost_axis().var;
   Expr sum;
-  for (int64_t j = 0; j < bytes_of_product; ++j) {
+  for (int64_t j = 0; j < plan_.k_interleave; ++j) {
     Expr other = substitute(product, {{k, Expr(k) + Expr(j)}});
     sum = sum ? sum + other : other;
   }
@@ -232,8 +232,10 @@ Expr ContractionTile::four_products(const Expr& product) const {
 
 // The two factors of a product, read from the copy or the packed panel if there is one.
 Expr ContractionTile::data_value() const {
+  // The halo of the copy holds the padding. A load with another `otherwise` than 0 would be selected from it again.
+  const bool is_filled = plan_.fill && !is_literal(plan_.fill, 0);
   return with_loads_of(plan_.contraction.data.buffer, data_factor_, [&](const Load& l) {
-    return plan_.data_copy ? load(plan_.data_copy, in_copy(l.indices), l.otherwise) : Expr();
+    return plan_.data_copy ? load(plan_.data_copy, in_copy(l.indices), is_filled ? Expr() : l.otherwise) : Expr();
   });
 }
 Expr ContractionTile::weights_value() const {

@@ -73,7 +73,7 @@ class ContractionTile {
   std::vector<Expr> in_total(const Vars&, const Expr& top, const Expr& left) const;
   Stmt sums(const TilePosition&, const Tile&, const KRange&, const Buffer& acc,
             const std::function<Stmt(const KChunk&)>& before_chunk) const;
-  Expr four_products(const Expr& product) const;
+  Expr neighbouring_products(const Expr& product) const;
   Expr data_value() const;
   Expr weights_value() const;
   std::vector<Expr> in_copy(std::vector<Expr> index) const;

@@ -31,12 +31,15 @@ StorageLoops storage_loops(const Layout& layout, const Shape& shape) {
 }
 
 Stmt zero_halo(const Buffer& buffer, const Layout& layout) {
+  return fill_halo(buffer, layout, literal(buffer->type, int64_t{0}));
+}
+
+Stmt fill_halo(const Buffer& buffer, const Layout& layout, const Expr& value) {
   if (!has_halo(layout, buffer->shape)) return nullptr;
   StorageLoops loops = storage_loops(layout, buffer->shape);
-  // From the innermost dimension outwards. `inside` zeroes the halos of the dimensions visited so far, `all` zeroes all
+  // From the innermost dimension outwards. `inside` fills the halos of the dimensions visited so far, `all` fills all
   // of their elements.
-  Expr zero = literal(buffer->type, int64_t{0});
-  Stmt inside, all = store(buffer, loops.index, zero);
+  Stmt inside, all = store(buffer, loops.index, value);
   for (size_t k = loops.vars.size(); k-- > 0;) {
     const Layout::Part& part = layout.parts[k];
     LoopKind kind = k + 1 == loops.vars.size() ? LoopKind::vector : LoopKind::parallel;

@@ -28,7 +28,8 @@ struct StorageLoops {
 };
 StorageLoops storage_loops(const Layout&, const Shape&);
 
-// Stores zeros in the halo of a tensor; null when its layout has none.
+// Stores a value in the halo of a tensor; null when its layout has none.
+Stmt fill_halo(const Buffer&, const Layout&, const Expr& value);
 Stmt zero_halo(const Buffer&, const Layout&);
 
 // Strip-mines a loop: a loop of kind `kind` over vectors of `width` iterations, then the remainder. vector(begin,
@@ -46,8 +47,8 @@ Stmt vector_loop(const Dim& count, const std::string& name, const std::function<
 Stmt in_halved_tiles(const Expr& extent, int64_t size,
                      const std::function<Stmt(const Expr& begin, int64_t size)>& tile);
 
-// The same tiles for the pixels of an image. A `size` of at least 7 is first reduced to a multiple of 7, since the image
-// sizes of networks for 224 x 224 pixels are 112, 56, 28, 14 and 7.
+// The same tiles for the pixels of an image. A `size` of at least 7 is first reduced to a multiple of 7, since the
+// image sizes of networks for 224 x 224 pixels are 112, 56, 28, 14 and 7.
 Stmt in_tiles(const Expr& extent, int64_t size, const std::function<Stmt(const Expr& begin, int64_t size)>& tile);
 
 // An expression of the stage, with the stage's axes replaced by `index`.

@@ -29,6 +29,8 @@ TEST_CASE("conv2d with padding, stride and dilation") {
   // One row above, none below, one column to the right.
   check_values(apply("nn.conv2d", {{"padding", list({1, 0, 0, 1})}}, {x, ones}), {1, 1, 3, 3},
                {3, 5, 3, 12, 16, 9, 24, 28, 15});
+  check_values(apply("nn.conv2d", {{"padding", list({1, 1})}, {"strides", list({2, 2})}, {"pad_value", 2}}, {x, ones}),
+               {1, 1, 2, 2}, {7, 9, 15, 28});
 }
 
 TEST_CASE("conv2d sums over channels, in groups") {
@@ -88,6 +90,8 @@ TEST_CASE("type relation of convolutions") {
   CHECK(error_of("nn.max_pool2d", two_by_two, {f32({1, 3, 1, 5})}).starts_with("shape-mismatch: the window reaches"));
   CHECK(error_of("nn.global_max_pool2d", {}, {f32({1, 3, 0, 5})}) ==
         "shape-mismatch: data of shape (1, 3, 0, 5) has no pixel");
+  CHECK(error_of("nn.conv2d", {{"pad_value", 256}}, {{Shape{1, 3, 9, 9}, dtype::u8}, {Shape{4, 3, 3, 3}, dtype::u8}}) ==
+        "bad-attribute: pad_value is 256, which the type uint8 does not have");
   CHECK(error_of("nn.conv2d", {{"padding", list({1, 1, 1})}}, good) ==
         "bad-attribute: padding must have 1, 2 or 4 numbers, found 3");
   CHECK(error_of("nn.conv2d", {{"padding", list({-1})}}, good)

@@ -46,6 +46,22 @@ def @main(%x: Tensor[(1, 16, h, w), float32]) {
 )");
 }
 
+TEST_CASE("an image that convolutions pad with different numbers") {
+  check_at_all_sizes(R"(
+tensor @a() -> (w: f32[32, 16, 3, 3]) { w[o < 32, i < 16, y < 3, x < 3] = f32(floormod(7 * o + 3 * i + 2 * y + x, 11) - 5) * 0.1 }
+tensor @d() -> (w: f32[16, 1, 3, 3]) { w[o < 16, i < 1, y < 3, x < 3] = f32(floormod(5 * o + 3 * y + x, 7) - 3) * 0.1 }
+def @main(%x: Tensor[(1, 16, h, w), float32]) {
+  let %wa: Tensor[(32, 16, 3, 3), float32] = call_tensor(@a);
+  let %wd: Tensor[(16, 1, 3, 3), float32] = call_tensor(@d);
+  let %image = nn.relu(nn.conv2d(%x, %wd, groups=16, padding=[1, 1], pad_value=-3));
+  let %zeros = nn.conv2d(%image, %wa, padding=[1, 1]);
+  let %twos = nn.conv2d(%image, %wa, padding=[1, 1], pad_value=2);
+  let %window = nn.conv2d(%image, %wd, padding=[1, 1], groups=16, strides=[2, 2], pad_value=1);
+  (%zeros + %twos, %window)
+}
+)");
+}
+
 TEST_CASE("windows of a symbolic sequence, and their Fourier transforms") {
   const char* text = R"(#[version = "0.0.5"]
 def @main(%x: Tensor[(b, s), float32], %w: Tensor[(8), float32]) {

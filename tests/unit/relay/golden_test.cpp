@@ -1,5 +1,6 @@
-// Golden tests (golden.h) of the Relay language and its passes. Commands: parse; infer; passes a,b,c; error; and
-// passes-without-vectors a,b,c, for a machine with dot products of bytes in general registers.
+// Golden tests (golden.h) of the Relay language and its passes. Commands: parse; infer; passes a,b,c; error;
+// passes-without-vectors a,b,c, for a machine with dot products of bytes in general registers; and passes-scalar-dot
+// a,b,c, for one whose dot products add sixteen signed bytes to a general register.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -10,6 +11,7 @@
 #include "frontends/relay/parser.h"
 #include "golden.h"
 #include "relay/passes/passes.h"
+#include "tensor/byte_products.h"
 
 namespace dlcc {
 namespace {
@@ -46,18 +48,17 @@ void check_round_trip(const relay::Module& module, bool inferred) {
   CHECK(relay::print(*again) == text);
 }
 
-std::string run_passes(relay::Module module, const std::string& names, bool vectors) {
+std::string run_passes(relay::Module module, const std::string& names, tensor::ByteProducts products) {
   std::stringstream list(names);
   Diagnostics d;
   for (std::string name; std::getline(list, name, ',');) {
     auto passes = relay::all_passes();
     auto pass = std::ranges::find(passes, name, &relay::PassInfo::name);
     REQUIRE_MESSAGE(pass != passes.end(), "no pass " << name);
-    using enum tensor::ByteProducts;
-    relay::PassContext context{
-        .diagnostics = &d,
-        .channel_block = vectors ? 16 : 1,
-        .machine = {.byte_products = vectors ? dot : scalar_pairs, .memory_is_scarce = !vectors}};
+    const bool vectors = !tensor::is_scalar(products);
+    relay::PassContext context{.diagnostics = &d,
+                               .channel_block = vectors ? 16 : 1,
+                               .machine = {.byte_products = products, .memory_is_scarce = !vectors}};
     module = pass->run(std::move(module), context);
     if (d.has_errors()) return d.str();
     CHECK_MESSAGE(relay::verify(module, d), "after " << name << ":\n" << d.str() << relay::print(module, false));
@@ -80,9 +81,11 @@ std::string outcome(const std::string& run, const std::string& text, const std::
   auto module = frontends::import_relay(text, options, d);
   if (run == "error") CHECK_MESSAGE(!module, "no error was found");
   if (!module) return d.str();
-  for (const std::string command : {"passes ", "passes-without-vectors "})
-    if (run.starts_with(command))
-      return run_passes(std::move(*module), run.substr(command.size()), command == "passes ");
+  using enum tensor::ByteProducts;
+  for (const auto& [command, products] : {std::pair<std::string, tensor::ByteProducts>("passes ", dot),
+                                          {"passes-without-vectors ", scalar_pairs},
+                                          {"passes-scalar-dot ", scalar_dot}})
+    if (run.starts_with(command)) return run_passes(std::move(*module), run.substr(command.size()), products);
   CHECK_MESSAGE((run == "infer" || run == "error"), "unknown RUN: " << run);
   check_round_trip(*module, true);
   return show(*module);

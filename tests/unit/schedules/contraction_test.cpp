@@ -65,6 +65,9 @@ TEST_CASE("tiles of byte products without vectors fit the general registers") {
   };
   CHECK(tile(100) == std::pair<int64_t, int64_t>(2, 2));
   CHECK(tile(1) == std::pair<int64_t, int64_t>(1, 4));  // weights need no registers from one output to the next
+  // Factors of sixteen bytes are in vector registers, and accumulators in every second general register.
+  const RegisterTile vectors = choose_register_tile(m, 1, 16, 16, true);
+  CHECK(std::pair(vectors.rows, vectors.vectors) == std::pair<int64_t, int64_t>(3, 2));
 }
 
 TEST_CASE("a tile of few rows spans several panels, so that weights are read in several streams") {

@@ -297,6 +297,26 @@ TEST_CASE("dot products of bytes without vectors read channels that are stored l
   check({.c = 3, .h = 9, .w = 12, .o = 24, .k = 4, .pad = 0}, false, true);
 }
 
+TEST_CASE("dot products of sixteen bytes read as many channels, other numbers four") {
+  const std::vector<Machine> machines = {
+      {.vector_bytes = 4, .general_registers = 13, .byte_products = ByteProducts::scalar_dot, .prefetch_streams = 0}};
+  const std::vector<bool> constant = {false, true, true};
+  auto check = [&](const Conv& p, const std::string& call, bool channels_last = true) {
+    TensorFunction f = convolution_in(dtype::i8, p, false, dtype::i8);
+    std::vector<Layout> layouts(4);
+    if (channels_last) layouts[0] = with_halo(layout_with_last(f.params[0]->shape, 1), f.params[0]->shape,
+                           wanted_halo(f, 0, constant, {}, machines[0]));
+    if (channels_last) layouts[3] = layout_with_last(f.results[0]->shape, 1);
+    check_schedule(f, constant, layouts, {}, machines);
+    CHECK(print(schedule({f, constant, layouts, machines}).variants[0]).find("call " + call) != std::string::npos);
+  };
+  check({.c = 32, .h = 7, .w = 9, .o = 32}, "dot16.s8s8.x1");
+  check({.c = 16, .h = 1, .w = 1, .o = 10, .k = 1, .pad = 0}, "dot16.s8s8.x1");
+  check({.c = 144, .h = 2, .w = 3, .o = 7, .k = 1, .pad = 0}, "dot16.s8s8.x1");
+  check({.c = 20, .h = 6, .w = 7, .o = 19, .stride = 2}, "dot4.s8s8.x1");
+  check({.c = 48, .h = 6, .w = 7, .o = 32}, "dot16.s8s8.x1", false);  // a copy in blocks of sixteen channels
+}
+
 TEST_CASE("where memory is scarce, padded copies of bytes hold the rows that one row of the result reads") {
   const Machine scarce{.vector_bytes = 4, .memory_is_scarce = true};
   const std::vector<bool> constant = {false, true, true};

@@ -2,6 +2,7 @@
 #include "tensor/passes/tensorize.h"
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include "tensor/byte_products.h"
 #include "tensor/parse.h"
@@ -57,24 +58,33 @@ TEST_CASE("sums of four products of bytes become dot-product intrinsics where la
 }
 
 TEST_CASE("stores outside of vector loops become dot products of one lane") {
-  auto tensorized = [](const std::string& loop) {
+  auto tensorized = [](const std::string& loop, const std::string& type = "u8", int bytes = 4,
+                       ByteProducts machine = ByteProducts::scalar_pairs) {
     std::string value = "acc[lane]";
-    for (int j = 0; j < 4; ++j)
+    for (int j = 0; j < bytes; ++j)
       value +=
           (j ? " + " : " + (") + product("a[k, " + std::to_string(j) + "]", "b[k, lane, " + std::to_string(j) + "]");
     Diagnostics d;
-    auto parsed = parse(
-        "kernel @k(read a: u8[2, 4], read b: i8[2, 4, 4], write y: i32[4]) {\n alloc reg acc: i32[4]\n"
-        " vector v in 4 { acc[v] = 0i32 }\n for k in 2 { " +
-            loop + " lane in 4 { acc[lane] = " + value + ") } }\n vector v in 4 { y[v] = acc[v] }\n}",
-        "test", d);
+    auto parsed = parse(fmt::format("kernel @k(read a: {0}[2, {1}], read b: i8[2, 4, {1}], write y: i32[4]) {{\n"
+                                    " alloc reg acc: i32[4]\n vector v in 4 {{ acc[v] = 0i32 }}\n for k in 2 {{ {2}"
+                                    " lane in 4 {{ acc[lane] = {3}) }} }}\n vector v in 4 {{ y[v] = acc[v] }}\n}}",
+                                    type, bytes, loop, value),
+                        "test", d);
     REQUIRE_MESSAGE(parsed, d.str());
     Kernel kernel = parsed->kernels[0];
-    kernel.body = tensorize(kernel.body, byte_products(ByteProducts::scalar_pairs));
+    kernel.body = tensorize(kernel.body, byte_products(machine));
     verify(kernel, d);
     CHECK(d.str() == "");
     return print(kernel);
   };
   CHECK(tensorized("unrolled").find("call dot4.u8s8.x1(a[k, 0], b[k, lane, 0], acc[lane])") != std::string::npos);
   CHECK(tensorized("vector").find("call") == std::string::npos);
+  const ByteProducts dot = ByteProducts::scalar_dot;  // of sixteen bytes or four, with signed data
+  auto has_call = [](const std::string& text, const std::string& name) {
+    return text.find("call " + name + "(a[k, 0], b[k, lane, 0], acc[lane])") != std::string::npos;
+  };
+  CHECK(has_call(tensorized("unrolled", "i8", 16, dot), "dot16.s8s8.x1"));
+  CHECK(has_call(tensorized("unrolled", "i8", 4, dot), "dot4.s8s8.x1"));
+  CHECK(tensorized("unrolled", "u8", 16, dot).find("call") == std::string::npos);
+  CHECK(tensorized("unrolled", "i8", 8, dot).find("call") == std::string::npos);
 }
