@@ -20,7 +20,7 @@ using namespace relay;
 namespace {
 
 // A type of @main with holes for the variables of a generic one: the arguments decide them.
-Type without_variables(const Type& type) {
+Type with_holes(const Type& type) {
   return map_leaves(type, &TypeNode::has_variables, [](const Type&) { return hole_type(); });
 }
 
@@ -60,7 +60,7 @@ class Program {
   std::optional<Module> finish(Diagnostics& diagnostics) {
     const Function& main = module_.functions.at(model_main_);
     const bool is_generic = !main.type_params.empty();
-    const Type type = without_variables(main.result_type);
+    const Type type = with_holes(main.result_type);
     const Var result = module_.fresh("", type);
     call_.callee = GlobalRef{model_main_};
     body_.bindings.push_back({result, std::move(call_), main.location});
@@ -92,7 +92,7 @@ std::optional<Module> read_expression(const std::string& text, const std::string
   if (!frontends::check_expression_syntax(text, file, diagnostics)) return std::nullopt;
   Module types;
   types.data_types = model.data_types;
-  const std::string before = fmt::format("{}def @main() -> {} {{\n", print(types), str(without_variables(param->type)));
+  const std::string before = fmt::format("{}def @main() -> {} {{\n", print(types), str(with_holes(param->type)));
   const auto lines_before = static_cast<int>(std::ranges::count(before, '\n'));
   const auto lines = static_cast<int>(std::ranges::count(text, '\n')) + 1;
   Diagnostics problems;

@@ -54,13 +54,12 @@ Failure check_attributes(const ConvAttrs& a, const Shape& weight) {
 }
 
 Failure check_pad_value(const ConvAttrs& a, DType type) {
-  const int width = bits(type);
-  const bool is_wide = width == 64 || (is_float(type) && type != dtype::f16);
-  const int64_t most = is_float(type) ? 2048 : int64_t{1} << (width - (is_signed(type) ? 1 : 0));
-  const int64_t least = is_signed(type) || is_float(type) ? -most : 0;
-  const bool fits = is_wide ? is_signed(type) || is_float(type) || a.pad_value >= 0
-                            : a.pad_value >= least && a.pad_value <= (is_float(type) ? most : most - 1);
-  if (fits) return std::nullopt;
+  constexpr int64_t largest_half = 65504;
+  const int digits = bits(type) - (is_signed(type) ? 1 : 0);  // of an integer
+  const bool is_any = digits > 62 || (is_float(type) && type != dtype::f16);
+  const int64_t most = is_any ? INT64_MAX : is_float(type) ? largest_half : (int64_t{1} << digits) - 1;
+  const int64_t least = is_float(type) ? -most : is_signed(type) ? -most - 1 : 0;
+  if (a.pad_value >= least && a.pad_value <= most) return std::nullopt;
   return attribute_error(fmt::format("pad_value is {}, which the type {} does not have", a.pad_value, name(type)));
 }
 

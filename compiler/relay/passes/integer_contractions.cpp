@@ -76,7 +76,7 @@ class Rewriter {
     return Dequantized{call->args[0], *scale, static_cast<int64_t>(*zero), axis};
   }
 
-  // Data of bytes with one scale, of the machine's type of data. For sums of floats, unsigned data stays as it is: its
+  // Data of bytes with one scale, of the machine's type of data. Sums of floats read unsigned data as it was stored: its
   // zero point is often 0.
   std::optional<Dequantized> data_of(BlockRewriter& r, const Atom& a, bool adds_floats = false) const {
     auto x = dequantized(r, a);
