@@ -145,8 +145,9 @@ std::optional<Parser::ElementType> Parser::element_type(const Token& t) {
   return dtype ? std::optional(ElementType{*dtype, lanes}) : std::nullopt;
 }
 
-// Words that begin values and patterns, and names of operators.
-bool Parser::is_value_of_language(const Token& name) {
+// Whether an expression or a pattern that begins with this name means something else than a constructor: a keyword, an
+// element type or an operator.
+bool Parser::is_reserved(const Token& name) {
   static const std::set<std::string_view> words = {
       "let",       "def",    "type",  "else",        "extern",     "free_var",     "match",
       "_",         "True",   "False", "if",          "fn",         "ref",          "ref_read",

@@ -237,7 +237,7 @@ void Parser::constructor(DataTypeDef& def) {
   ConstructorDef c{std::string(name.text), {}};
   if (accept("(")) c.fields = type_list(")");
   if (lexer_.failed()) return;
-  if (is_value_of_language(name))
+  if (is_reserved(name))
     report(DiagnosticId::duplicate_definition, lexer_.location(name),
            fmt::format("{} is a word or an operator of the language", name.text), "give the constructor another name");
   else if (name.text.find('.') != std::string_view::npos)

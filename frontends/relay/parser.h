@@ -143,7 +143,7 @@ class Parser {
   relay::Type parenthesised_type();
   relay::Type tensor_type();
   bool is_type_of_language(const Token& name);
-  bool is_value_of_language(const Token& name);
+  bool is_reserved(const Token& name);
   relay::Type named_type(const Token&);
   relay::Type function_type();
   std::vector<relay::Type> type_list(std::string_view close);

@@ -147,7 +147,8 @@ TypeResult type_of_nnpack_weight(const TileAttrs& a, const Operands& in) {
   return tensor_result({in[0].shape[0], in[0].shape[1], 8, 8}, a.out_dtype.value_or(in[0].dtype));
 }
 
-// Tiles of the matrix of weights, HWI x O, whose rows are filled up to four tiles. Tiles of bytes are transposed.
+// Tiles of the matrix of weights, (H W I) x O. The number of tiles along its rows is a multiple of four, and tiles of
+// bytes are transposed.
 TypeResult type_of_gemm_weight(const TileAttrs& a, const Operands& in) {
   if (auto e = first_of(
           {check_weight(in[0], 4), check_positive("tile_N", {a.tile_N}), check_positive("tile_K", {a.tile_K})}))

@@ -76,8 +76,8 @@ class Rewriter {
     return Dequantized{call->args[0], *scale, static_cast<int64_t>(*zero), axis};
   }
 
-  // Data of bytes with one scale, of the machine's type of data. Sums of floats read unsigned data as it was stored: its
-  // zero point is often 0.
+  // Data of bytes with one scale, of the machine's type of data. Sums of floats read unsigned data as it was stored:
+  // its zero point is often 0.
   std::optional<Dequantized> data_of(BlockRewriter& r, const Atom& a, bool adds_floats = false) const {
     auto x = dequantized(r, a);
     if (!x || x->scale.count() != 1) return std::nullopt;
@@ -287,7 +287,7 @@ class Rewriter {
   bool scalar_;                        // accumulators in general registers
   DType data_type_;                    // of the products
   std::map<int, EmitScaled> scaled_;   // by the variable of the value
-  std::map<int, Atom> unsigned_data_;  // by the variable of the signed data
+  std::map<int, Atom> unsigned_data_;  // by the variable of the same data with the offset, signed
   std::map<int, int> distance_;        // elementwise operations since a rewritten contraction, by variable
 };
 

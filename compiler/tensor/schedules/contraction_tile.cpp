@@ -232,7 +232,8 @@ Expr ContractionTile::neighbouring_products(const Expr& product) const {
 
 // The two factors of a product, read from the copy or the packed panel if there is one.
 Expr ContractionTile::data_value() const {
-  // The halo of the copy holds the padding. A load with another `otherwise` than 0 would be selected from it again.
+  // The halo of the copy holds the padding, so that reads of it need no predicate. Of zeros, apply_layouts knows that;
+  // loads whose padding is another number have no `otherwise`.
   const bool is_filled = plan_.fill && !is_literal(plan_.fill, 0);
   return with_loads_of(plan_.contraction.data.buffer, data_factor_, [&](const Load& l) {
     return plan_.data_copy ? load(plan_.data_copy, in_copy(l.indices), is_filled ? Expr() : l.otherwise) : Expr();
