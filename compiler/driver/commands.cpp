@@ -19,6 +19,7 @@ std::span<const Command> commands() {
       {"bench", "measure the latency", bench_command},
       {"opt", "run some passes and print the module", opt_command},
       {"fmt", "lay out Relay text", fmt_command},
+      {"lsp", "serve an editor of Relay text", lsp_command},
       {"ops", "list the operators", ops_command},
       {"targets", "list the targets and their CPUs", targets_command},
       {"explain", "explain a diagnostic", explain_command},

@@ -40,6 +40,7 @@ int verify_command(CommandLine&);
 int bench_command(CommandLine&);
 int opt_command(CommandLine&);
 int fmt_command(CommandLine&);
+int lsp_command(CommandLine&);
 int ops_command(CommandLine&);
 int targets_command(CommandLine&);
 int explain_command(CommandLine&);

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "driver/commands.h"
+#include "driver/operator_signature.h"
 #include "driver/options.h"
 #include "frontends/frontend.h"
 #include "pipeline/operator_support.h"
@@ -16,16 +17,6 @@
 
 namespace dlcc::driver {
 namespace {
-
-std::string signature(const relay::Operator& op) {
-  std::string text = op.name + "(";
-  for (size_t k = 0; k < op.arguments.size(); ++k)
-    text += (k ? ", " : "") + op.arguments[k] + (op.variadic ? "..." : "");
-  for (const auto& a : op.attributes)
-    text += fmt::format("{}{}={}", text.back() == '(' ? "" : ", ", a.name,
-                        a.required ? "<" + a.type + ">" : relay::str(a.default_value));
-  return text + ")";
-}
 
 nlohmann::json operator_json(const relay::Operator& op) {
   nlohmann::json item = {{"name", op.name},
@@ -142,7 +133,7 @@ int print_relay_operators(const std::vector<std::string>& names, bool json) {
       list.push_back(operator_json(*op));
       continue;
     }
-    std::cout << signature(*op) << "\n    " << op->summary << "\n";
+    std::cout << operator_signature(*op) << "\n    " << op->summary << "\n";
     if (!op->has_definition()) std::cout << "    type only: it cannot be compiled\n";
     for (const auto& a : op->attributes)
       if (!names.empty()) std::cout << fmt::format("    {}: {}\n", a.name, a.doc);
