@@ -19,17 +19,18 @@
 include_guard(GLOBAL)
 cmake_policy(VERSION 3.20...3.25)
 
-# The target of dlcc for CMAKE_SYSTEM_PROCESSOR.
+# The target of dlcc for CMAKE_SYSTEM_PROCESSOR; empty if there is none.
 function(_dlcc_default_target result)
   if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|amd64|AMD64)$")
     set(${result} x86-64 PARENT_SCOPE)
   elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|arm64|ARM64)$")
     set(${result} aarch64 PARENT_SCOPE)
+  elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "^armv7")
+    set(${result} armv7-a PARENT_SCOPE)
   elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "^cortex-m(0plus|3|4|7|33|55)$")
     set(${result} ${CMAKE_SYSTEM_PROCESSOR} PARENT_SCOPE)
   else()
-    message(FATAL_ERROR "dlcc_add_model: there is no default target for the processor '${CMAKE_SYSTEM_PROCESSOR}' "
-                        "(CMAKE_SYSTEM_PROCESSOR): give TARGET, one of those that `dlcc targets` lists")
+    set(${result} "" PARENT_SCOPE)
   endif()
 endfunction()
 
@@ -83,6 +84,10 @@ function(dlcc_add_model)
   _dlcc_check_arguments()
   if(NOT arg_TARGET)
     _dlcc_default_target(arg_TARGET)
+  endif()
+  if(NOT arg_TARGET)
+    _dlcc_fail("there is no default target for the processor '${CMAKE_SYSTEM_PROCESSOR}' (CMAKE_SYSTEM_PROCESSOR): give "
+               "TARGET, one of those that `dlcc targets` lists")
   endif()
 
   set(options --target ${arg_TARGET})

@@ -200,6 +200,37 @@ for file in model status weights; do
 done
 echo "the runtime"
 
+# The libraries of other targets.
+if needs aarch64-linux-gnu-gcc qemu-aarch64; then
+  dlcc "$source/tests/programs/threads.rly" -o threads_aarch64.o --prefix threads --threads=2 --target aarch64
+  aarch64-linux-gnu-gcc -std=c11 -I. -Iprefix/include threads.c threads_aarch64.o prefix/lib/dlcc-rt/aarch64/libdlcc_rt.a \
+    -lpthread -o threads_aarch64
+  qemu-aarch64 -L /usr/aarch64-linux-gnu threads_aarch64
+fi
+if needs arm-none-eabi-gcc; then
+  for core in cortex-m0plus cortex-m3 cortex-m4 cortex-m7 cortex-m33 cortex-m55; do
+    library=prefix/lib/dlcc-rt/$core/libdlcc_rt.a
+    [ "$(ar t $library | xargs)" = "model.o status.o weights.o" ] || fail "$library has $(ar t $library)"
+  done
+  echo 'const char *dlcc_status_string(int); int start(float x) { return *dlcc_status_string((int)x); }' >start.c
+  for abi in soft hard; do
+    arm-none-eabi-gcc -mcpu=cortex-m4 -mfloat-abi=$abi -nostdlib -e start start.c \
+      prefix/lib/dlcc-rt/cortex-m4/libdlcc_rt.a -lgcc -o start.elf
+  done
+  # A project without C cannot compile the sources.
+  cat >calls/CMakeLists.txt <<'END'
+cmake_minimum_required(VERSION 3.20)
+project(calls LANGUAGES NONE)
+find_package(dlcc REQUIRED)
+get_target_property(library dlcc::rt IMPORTED_LOCATION)
+message(STATUS "the runtime is ${library}")
+END
+  rm -r calls/build
+  cmake -S calls -B calls/build -DCMAKE_SYSTEM_NAME=Generic -DCMAKE_SYSTEM_PROCESSOR=cortex-m4 >calls.txt
+  grep -qF "the runtime is $prefix/lib/dlcc-rt/cortex-m4/libdlcc_rt.a" calls.txt || fail "dlcc::rt: $(cat calls.txt)"
+fi
+echo "the runtime of other targets"
+
 # The Debian package, without the time for its compression.
 if needs dpkg-deb dpkg-shlibdeps; then
   cpack -G DEB --config "$build/CPackConfig.cmake" -B package -D CPACK_DEBIAN_COMPRESSION_TYPE=none >package.txt 2>&1
