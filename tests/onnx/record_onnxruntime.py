@@ -279,6 +279,61 @@ def scores_of_attention():
     case("MultiHeadAttention", qkv(), outputs=results, num_heads=2, unidirectional=1)
 
 
+def moved_quantized_data():
+    """Pooling, concatenation, selection and softmax of quantized tensors."""
+    for kind, low, high, middle in ((U8, 0, 255, 128), (I8, -128, 127, 2)):
+        def q(*shape):
+            return data.whole(kind, low, high, *shape)
+        z = kind(middle)
+        scales = [F(0.041), z, F(0.037), z]
+        case("QLinearAveragePool", [q(1, 2, 5, 4), *scales], kernel_shape=[3, 2], strides=[2, 1], pads=[1, 0, 1, 1])
+        case("QLinearAveragePool", [q(1, 2, 5, 4), *scales], kernel_shape=[2, 2], pads=[1, 1, 1, 1], count_include_pad=1)
+        case("QLinearAveragePool", [q(1, 5, 4, 2), *scales], kernel_shape=[2, 2], channels_last=1)
+        case("QLinearConcat", [F(0.05), z, q(2, 3), F(0.041), z, q(2, 1), F(0.11), kind(middle + 3)], axis=1)
+        case("QLinearConcat", [F(0.05), z, q(1, 3), F(0.05), z, q(2, 3), F(0.02), z, q(1, 3), F(0.05), z], axis=-2)
+        for opset in (12, 13):
+            case("QLinearSoftmax", [q(2, 3, 2), F(0.021), z, F(1 / 256), kind(low)], constants=(1, 2, 3, 4), axis=1,
+                 opset=opset)
+        case("QLinearWhere", [np.array([[True, False, True]]), q(2, 3), F(0.041), z, q(1, 3), F(0.11), kind(middle + 3),
+                              F(0.07), z], constants=(2, 3, 5, 6, 7, 8))
+
+
+def fused_gemm():
+    a, b, c = data.real(2, 3), data.real(3, 4), data.real(4)
+    case("FusedGemm", [a, b, c], activation="Relu", alpha=0.5, beta=2.0)
+    case("FusedGemm", [a, b], activation="Tanh")
+    case("FusedGemm", [data.real(3, 2), data.real(4, 3), data.real(2, 1)], activation="LeakyRelu", activation_alpha=0.1,
+         transA=1, transB=1)
+    case("FusedGemm", [a, b, c], activation="HardSigmoid", activation_alpha=0.3, activation_beta=0.4)
+
+
+def quantized_attention():
+    bias, past = data.real(12), data.real(2, 2, 2, 2, 2)
+    for kind, low, high in ((U8, 0, 255), (I8, -128, 127)):
+        x, weights = data.whole(U8, 0, 255, 2, 3, 4), data.whole(kind, low, high, 4, 12)
+        scales = [F(0.01), F(0.02)]
+        case("QAttention", [x, weights, bias, *scales, None, U8(120), kind(5)], constants=(1,), num_heads=2)
+        case("QAttention", [x, weights, bias, *scales, I32([2, 3]), U8(120)], constants=(1,), num_heads=2)
+        case("QAttention", [x, weights, bias, F(0.01), data.real(12, low=0.01, high=0.03), None, U8(120),
+                            data.whole(kind, 0, 3, 12), past], outputs=2, constants=(1,), num_heads=2, unidirectional=1)
+
+
+def grouped_weights():
+    """Groups of columns that fill blocks of the size 16 in another order, and others. With them, onnxruntime takes integer
+    zero points for absent ones."""
+    a, columns = data.real(2, 40), np.arange(40)
+    for groups in (I32(columns // 16), I32(data.random.permutation(columns // 16)), I32(columns % 3)):
+        def weights(zeros, like=None):
+            return case("MatMulNBits", [a, packed, scales, zeros, groups], constants=(1, 2, 3, 4), like=like, K=40, N=3,
+                        bits=4, block_size=16)
+        packed, scales = data.whole(U8, 0, 255, 3, 3, 8), data.real(3, 3, low=0.01, high=0.1)
+        weights(None)
+        weights(data.real(3, 3, low=6, high=9))
+        zeros = data.whole(U8, 0, 255, 3, 2)
+        same = weights(F(np.stack([zeros & 15, zeros >> 4], axis=2).reshape(3, 4)[:, :3]))
+        weights(zeros, like=same)
+
+
 def main():
     folder = pathlib.Path(sys.argv[1])
     for add in (activations, products, quantized, normalizations, attention, multi_head_attention, quantized_weights):
@@ -289,6 +344,8 @@ def main():
     given_positions(run, caches)
     scores_of_attention()
     normalized_heads(caches)
+    for add in (moved_quantized_data, fused_gemm, quantized_attention, grouped_weights):
+        add()
     for op, list_of_cases in cases.items():
         text = f"# {op}: recorded from onnxruntime {onnxruntime.__version__}.\n"
         for number, one in enumerate(list_of_cases):

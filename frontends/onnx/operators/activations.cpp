@@ -61,6 +61,15 @@ const Definition* find(const std::string& name) {
   return it == definitions.end() ? nullptr : &*it;
 }
 
+// The function of a name in any case; null, with an error, if there is none.
+const Definition* find_or_report(Node& n, const std::string& name) {
+  const Definition* d = find(lower_case(name));
+  n.check(d, DiagnosticId::bad_attribute, fmt::format("there is no activation function '{}'", name),
+          "it is Relu, Tanh, Sigmoid, Affine, LeakyRelu, ThresholdedRelu, ScaledTanh, HardSigmoid, Elu, Softsign or "
+          "Softplus");
+  return d;
+}
+
 }  // namespace
 
 std::vector<Activation> read_activations(Node& n, size_t directions, const std::vector<std::string>& defaults) {
@@ -76,10 +85,7 @@ std::vector<Activation> read_activations(Node& n, size_t directions, const std::
   std::vector<Activation> list;
   for (const std::string& given : names) {
     Activation a{lower_case(given)};
-    const Definition* d = find(a.name);
-    n.check(d, DiagnosticId::bad_attribute, fmt::format("there is no activation function '{}'", given),
-            "it is Relu, Tanh, Sigmoid, Affine, LeakyRelu, ThresholdedRelu, ScaledTanh, HardSigmoid, Elu, Softsign or "
-            "Softplus");
+    const Definition* d = find_or_report(n, given);
     if (d && d->alpha) a.alpha = alpha < alphas.size() ? alphas[alpha++] : *d->alpha;
     if (d && d->beta) a.beta = beta < betas.size() ? betas[beta++] : *d->beta;
     n.check(
@@ -88,6 +94,13 @@ std::vector<Activation> read_activations(Node& n, size_t directions, const std::
     list.push_back(a);
   }
   return list;
+}
+
+std::optional<Activation> read_activation(Node& n) {
+  const Definition* d = find_or_report(n, n.text("activation", ""));
+  if (!d) return std::nullopt;
+  return Activation{d->name, n.number("activation_alpha", d->alpha.value_or(0)),
+                    n.number("activation_beta", d->beta.value_or(0))};
 }
 
 Value activate(Node& n, const Activation& a, const Value& x) { return find(a.name)->apply(n, x, a); }

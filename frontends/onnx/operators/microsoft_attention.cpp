@@ -1,9 +1,10 @@
-// Attention and MultiHeadAttention of the domain com.microsoft, and its RotaryEmbedding.
+// Attention, its quantized form and MultiHeadAttention of the domain com.microsoft, and its RotaryEmbedding.
 #include "frontends/onnx/operators/arithmetic.h"
 #include "frontends/onnx/operators/attention.h"
 #include "frontends/onnx/operators/lists.h"
 #include "frontends/onnx/operators/loop_function.h"
 #include "frontends/onnx/operators/masked_attention.h"
+#include "frontends/onnx/operators/quantization.h"
 #include "frontends/onnx/operators/rotary.h"
 #include "frontends/onnx/operators/table.h"
 
@@ -35,23 +36,18 @@ std::optional<std::vector<int64_t>> projected_widths(Node& n, const Value& weigh
   return fits ? std::optional(widths) : std::nullopt;
 }
 
-// Query, key and value from one product.
-Values convert_packed_attention(Node& n) {
-  enum { input, weights, bias, mask_index, past, attention_bias, past_length };
+// Query, key and value are the columns `all` of one product. The inputs that a node may have, as positions: the mask,
+// keys and values of earlier runs, and what is added to the scores, or -1.
+Values packed_attention(Node& n, const Value& all, const std::vector<int64_t>& widths, int mask_index, int past,
+                        int attention_bias) {
   const int64_t heads = n.required_integer("num_heads");
   AttentionMask mask = mask_attributes(n);
-  reject_inputs(n, {past_length});
   for (const char* flag : {"do_rotary", "past_present_share_buffer"})
     n.check(!n.flag(flag, false), DiagnosticId::unsupported_attribute, fmt::format("{} is not supported", flag));
-  n.ignore("rotary_embedding_dim");
-  n.check(n.in(input).rank() == 3, DiagnosticId::shape_mismatch, "input must have 3 axes");
-  const auto widths = projected_widths(n, n.in(weights));
-  if (n.failed() || !widths) return {};
-  Value all = n.call("nn.matmul", {n.in(input), n.in(weights)});
-  if (n.has(bias)) all = add(n, all, n.in(bias));
+  if (n.failed() || all.poisoned) return {};
   int64_t at = 0;
   Values parts;
-  for (int64_t width : *widths) {
+  for (int64_t width : widths) {
     parts.push_back(split_heads(n, last_axis(n, all, at, at + width), heads));
     at += width;
   }
@@ -61,12 +57,38 @@ Values convert_packed_attention(Node& n) {
       parts[static_cast<size_t>(k) + 1] = joined(n, picked(n, n.in(past), 0, k), parts[static_cast<size_t>(k) + 1]);
   }
   const AttentionHeads qkv{parts[0], parts[1], parts[2]};
-  if (n.has(attention_bias)) mask.bias = n.in(attention_bias);
+  if (attention_bias >= 0 && n.has(attention_bias)) mask.bias = n.in(attention_bias);
   mask.keep = kept_keys(n, mask_index, qkv);
   Value y = join_heads(n, masked_attention(n, qkv, attention_scale(n, qkv.query), mask));
   if (!n.wants(1)) return {y};
   auto first = [&](const Value& x) { return n.call("expand_dims", {x}, {{"axis", 0}}); };
   return {y, n.call("concatenate", {first(qkv.key), first(qkv.value)}, {{"axis", 0}})};
+}
+
+// Query, key and value from one product.
+Values convert_packed_attention(Node& n) {
+  enum { input, weights, bias, mask_index, past, attention_bias, past_length };
+  reject_inputs(n, {past_length});
+  n.ignore("rotary_embedding_dim");
+  n.check(n.in(input).rank() == 3, DiagnosticId::shape_mismatch, "input must have 3 axes");
+  const auto widths = projected_widths(n, n.in(weights));
+  if (n.failed() || !widths) return {};
+  Value all = n.call("nn.matmul", {n.in(input), n.in(weights)});
+  if (n.has(bias)) all = add(n, all, n.in(bias));
+  return packed_attention(n, all, *widths, mask_index, past, attention_bias);
+}
+
+// The same, with a product of quantized numbers.
+Values convert_quantized_attention(Node& n) {
+  enum { input, weights, bias, input_scale, weight_scale, mask_index, input_zero, weight_zero, past };
+  n.check(n.in(input).rank() == 3, DiagnosticId::shape_mismatch, "input must have 3 axes");
+  const auto widths = projected_widths(n, n.in(weights));
+  if (n.failed() || !widths) return {};
+  Value sums = n.call("nn.matmul", {centred(n, n.in(input), n.optional_in(input_zero)),
+                                    centred(n, n.in(weights), n.optional_in(weight_zero))});
+  if (sums.poisoned) return {};
+  Value all = multiply(n, n.cast(sums, dtype::f32), multiply(n, n.in(input_scale), n.in(weight_scale)));
+  return packed_attention(n, add(n, all, n.in(bias)), *widths, mask_index, past, -1);
 }
 
 // ---- MultiHeadAttention -------------------------------------------------------------------------------------------
@@ -198,6 +220,9 @@ void add_microsoft_attention(Table& table) {
   table.add({
       {"com.microsoft.Attention", 1, "input weights bias mask_index past attention_bias past_sequence_length", 2, 7, 2,
        convert_packed_attention},
+      {"com.microsoft.QAttention", 1,
+       "input weight bias input_scale weight_scale mask_index input_zero_point weight_zero_point past", 5, 9, 2,
+       convert_quantized_attention},
       {"com.microsoft.MultiHeadAttention", 1,
        "query key value bias key_padding_mask attention_bias past_key past_value past_sequence_length "
        "cache_indirection",
@@ -209,6 +234,7 @@ void add_microsoft_attention(Table& table) {
       "the size of a head is known at compile time, masks have one to three axes, and keys of earlier runs are joined, "
       "not stored in place";
   table.only_if("com.microsoft.Attention", condition);
+  table.only_if("com.microsoft.QAttention", condition);
   table.only_if("com.microsoft.MultiHeadAttention", condition);
   table.only_if("com.microsoft.RotaryEmbedding", "the size of a head is known at compile time, scale is 1");
 }

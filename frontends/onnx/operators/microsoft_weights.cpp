@@ -1,5 +1,8 @@
 // Products with quantized weights in the domain com.microsoft: MatMulNBits, DynamicQuantizeMatMul.
+#include <algorithm>
+
 #include "frontends/onnx/operators/arithmetic.h"
+#include "frontends/onnx/operators/lists.h"
 #include "frontends/onnx/operators/quantization.h"
 #include "frontends/onnx/operators/table.h"
 
@@ -12,6 +15,12 @@ std::optional<DType> packed_type(int64_t bits) {
   if (bits == 2) return DType::uint2_;
   if (bits == 4) return dtype::u4;
   return bits == 8 ? std::optional(dtype::u8) : std::nullopt;
+}
+
+Value first_columns(Node& n, const Value& x, int64_t columns) {
+  if (x.poisoned || x.type.shape[1] == Dim(columns)) return x;
+  return n.call("strided_slice", {x},
+                {{"begin", relay::AttrList{0}}, {"end", relay::AttrList{columns}}, {"axes", relay::AttrList{1}}});
 }
 
 // The numbers that are packed in the bytes of a constant, the first in the lowest bits: `columns` of them in each of
@@ -27,9 +36,7 @@ Value unpacked(Node& n, const Value& packed, DType type, int64_t rows, int64_t c
   const std::span<const std::byte> data = bytes->bytes();
   Value all = Value::of(Constant(type, {rows, row_bytes * per_byte}, std::vector<std::byte>(data.begin(), data.end())));
   if (row_bytes * per_byte == columns) return all;
-  Value wide = n.call("strided_slice", {n.cast(all, dtype::u8)},
-                      {{"begin", relay::AttrList{0}}, {"end", relay::AttrList{columns}}, {"axes", relay::AttrList{1}}});
-  return n.cast(wide, type);
+  return n.cast(first_columns(n, n.cast(all, dtype::u8), columns), type);
 }
 
 // The weights [N, blocks * block], for zero points of the type of the packed numbers. The object stores the packed
@@ -47,7 +54,54 @@ Value centred_weights(Node& n, const Value& numbers, const Value& scales, const 
   return n.reshape(multiply(n, subtract(n, real, per_block(zero)), per_block(scales)), whole);
 }
 
-// A * W' + bias, where W [N, K] is quantized in blocks along K.
+// The weights [N, K], where column k has the scale and the zero point of group groups[k]: real numbers.
+Value grouped_weights(Node& n, const Value& numbers, const Value& scales, const Value& zero,
+                      const std::vector<int64_t>& groups) {
+  if (numbers.poisoned) return numbers;
+  const DType type = scales.type.dtype;
+  const Value index = integers(groups);
+  auto per_column = [&](const Value& x) {
+    const Value real = n.cast(x, type);
+    return x.rank() == 0 ? real : n.call("take", {real, index}, {{"axis", 1}, {"mode", "strict"}});
+  };
+  Value real = first_columns(n, n.cast(numbers, type), static_cast<int64_t>(groups.size()));
+  return multiply(n, subtract(n, real, per_column(zero)), per_column(scales));
+}
+
+// The order of columns in which those of each group are one block; empty if a group does not fill its block.
+std::optional<std::vector<int64_t>> order_of_groups(const std::vector<int64_t>& groups, int64_t block) {
+  std::vector<int64_t> order(groups.size());
+  for (size_t k = 0; k < order.size(); ++k) order[k] = static_cast<int64_t>(k);
+  auto group = [&](int64_t k) { return groups[static_cast<size_t>(k)]; };
+  std::ranges::stable_sort(order, {}, group);
+  for (size_t k = 0; k < order.size(); ++k)
+    if (group(order[k]) != static_cast<int64_t>(k) / block) return std::nullopt;
+  return order;
+}
+
+// Columns of quantized numbers in this order; those behind it stay.
+Value in_order(Node& n, const Value& numbers, std::vector<int64_t> order) {
+  if (numbers.poisoned) return numbers;
+  for (int64_t k = static_cast<int64_t>(order.size()); k < numbers.type.shape[1].value(); ++k) order.push_back(k);
+  Value wide = n.cast(numbers, dtype::u8);  // no gather of elements of less than 8 bits
+  return n.cast(n.call("take", {wide, integers(order)}, {{"axis", 1}, {"mode", "strict"}}), numbers.type.dtype);
+}
+
+// The group of each of `depth` columns; empty without the input.
+std::optional<std::vector<int64_t>> groups_of_columns(Node& n, int input, int64_t depth, int64_t blocks) {
+  if (!n.has(input)) return std::nullopt;
+  auto groups = n.integers_in(input);
+  n.check(groups.has_value(), DiagnosticId::unsupported_attribute, "g_idx must be a constant");
+  if (n.failed() || !groups) return std::nullopt;
+  const bool fits = static_cast<int64_t>(groups->size()) >= depth &&
+                    std::ranges::all_of(*groups, [&](int64_t g) { return g >= 0 && g < blocks; });
+  n.check(fits, DiagnosticId::shape_mismatch, fmt::format("g_idx must have {} numbers in [0, {}]", depth, blocks - 1));
+  if (!fits) return std::nullopt;
+  groups->resize(static_cast<size_t>(depth));
+  return groups;
+}
+
+// A * W' + bias, where W [N, K] is quantized in blocks along K, or in groups of columns.
 Values convert_matmul_nbits(Node& n) {
   enum { a, b, scales, zero_points, g_idx, bias };
   const int64_t columns = n.required_integer("N"), depth = n.required_integer("K"), width = n.integer("bits", 4),
@@ -57,7 +111,6 @@ Values convert_matmul_nbits(Node& n) {
   n.check(type.has_value(), DiagnosticId::unsupported_attribute, fmt::format("bits is {}", width), "it is 2, 4 or 8");
   n.check(n.integer("weight_prepacked", 0) == 0, DiagnosticId::unsupported_attribute,
           "weight_prepacked must be 0: the layout is that of another device");
-  n.check(!n.has(g_idx), DiagnosticId::unsupported_attribute, "the input g_idx is not supported");
   constexpr int64_t most = int64_t{1} << 30;
   auto in_range = [](int64_t v) { return v >= 1 && v <= most; };
   n.check(in_range(columns) && in_range(depth) && in_range(block) && block * width % 8 == 0,
@@ -66,20 +119,26 @@ Values convert_matmul_nbits(Node& n) {
   if (n.failed()) return {};
   const int64_t blocks = (depth + block - 1) / block;
   const Shape per_block = {Dim(columns), Dim(blocks)};
-  const Value numbers = unpacked(n, n.in(b), *type, columns, blocks * block),
-              scale = n.reshape(n.in(scales), per_block);
+  Value numbers = unpacked(n, n.in(b), *type, columns, blocks * block), scale = n.reshape(n.in(scales), per_block);
   Value zero = n.scalar(*type, static_cast<double>(int64_t{1} << (width - 1)));
   const bool real_zero = n.has(zero_points) && is_float(n.in(zero_points).type.dtype);
   if (real_zero)
     zero = n.reshape(n.in(zero_points), per_block);
   else if (n.has(zero_points))
     zero = unpacked(n, n.in(zero_points), *type, columns, blocks);
+  const auto groups = groups_of_columns(n, g_idx, depth, blocks);
   if (n.failed() || scale.poisoned) return {};
-  Value weights = (real_zero ? centred_weights : stored_weights)(n, numbers, scale, zero, block);
-  if (blocks * block != depth)
-    weights = n.call("strided_slice", {weights},
-                     {{"begin", relay::AttrList{0}}, {"end", relay::AttrList{depth}}, {"axes", relay::AttrList{1}}});
-  Value y = n.call("nn.matmul", {n.in(a), weights}, {{"transpose_b", true}});
+  Value data = n.in(a), weights;
+  const auto order = groups ? order_of_groups(*groups, block) : std::nullopt;
+  if (order && !std::ranges::is_sorted(*order)) {
+    data = n.call("take", {data, integers(*order)}, {{"axis", -1}, {"mode", "strict"}});
+    numbers = in_order(n, numbers, *order);
+  }
+  weights =
+      groups && !order
+          ? grouped_weights(n, numbers, scale, zero, *groups)
+          : first_columns(n, (real_zero ? centred_weights : stored_weights)(n, numbers, scale, zero, block), depth);
+  Value y = n.call("nn.matmul", {data, weights}, {{"transpose_b", true}});
   return {n.has(bias) ? add(n, y, n.in(bias)) : y};
 }
 
@@ -89,9 +148,7 @@ Values convert_matmul_nbits(Node& n) {
 Values convert_dynamic_quantize_matmul(Node& n) {
   enum { a, b, b_scale, b_zero, bias };
   const Values dynamic = dynamically_quantized(n, n.in(a));
-  auto wide = [&](const Value& x) { return n.cast(x, dtype::i32); };
-  Value left = subtract(n, wide(dynamic[0]), wide(dynamic[2]));
-  Value right = n.has(b_zero) ? subtract(n, wide(n.in(b)), wide(n.in(b_zero))) : wide(n.in(b));
+  Value left = centred(n, dynamic[0], dynamic[2]), right = centred(n, n.in(b), n.optional_in(b_zero));
   if (n.failed() || right.poisoned) return {};
   Value sums = n.call(n.in(b).rank() == 2 ? "nn.matmul" : "nn.batch_matmul", {left, right});
   if (sums.poisoned) return {};
@@ -107,7 +164,7 @@ void add_microsoft_weights(Table& table) {
       {"com.microsoft.DynamicQuantizeMatMul", 1, "A B b_scale b_zero_point bias", 3, 5, 1,
        convert_dynamic_quantize_matmul},
   });
-  table.only_if("com.microsoft.MatMulNBits", "bits is 2, 4 or 8, and B and integer zero_points are constants");
+  table.only_if("com.microsoft.MatMulNBits", "bits is 2, 4 or 8, and B, integer zero_points and g_idx are constants");
 }
 
 }  // namespace dlcc::frontends::onnx

@@ -1,4 +1,6 @@
 // BatchNormalization, Softmax, LogSoftmax, Dropout.
+#include "frontends/onnx/operators/normalization.h"
+
 #include "frontends/onnx/operators/arithmetic.h"
 #include "frontends/onnx/operators/random.h"
 #include "frontends/onnx/operators/statistics.h"
@@ -81,20 +83,8 @@ Values convert_batch_normalization(Node& n) {
   return results;
 }
 
-// Before operator set 13 softmax flattens the axes from `axis` on.
 Converter flattening_softmax(const char* relay_op) {
-  return [relay_op](Node& n) -> Values {
-    const Value& x = n.in(0);
-    auto axis = n.axis_of(n.integer("axis", 1), x.rank());
-    if (!axis) return {};
-    bool one_axis = true;  // all later axes have size 1
-    for (int64_t k = *axis + 1; k < x.rank(); ++k) one_axis = one_axis && x.type.shape[k] == Dim(1);
-    if (one_axis) return {n.call(relay_op, {x}, {{"axis", *axis}})};
-    Shape rows(x.type.shape.begin(), x.type.shape.begin() + *axis),
-        columns(x.type.shape.begin() + *axis, x.type.shape.end());
-    Value matrix = n.reshape(x, {product(rows), product(columns)});
-    return {n.reshape(n.call(relay_op, {matrix}, {{"axis", 1}}), x.type.shape)};
-  };
+  return [relay_op](Node& n) -> Values { return {flattened_softmax(n, relay_op, n.in(0))}; };
 }
 
 Converter softmax(const char* relay_op) {
@@ -129,6 +119,19 @@ Values convert_dropout(Node& n) {
 }
 
 }  // namespace
+
+Value flattened_softmax(Node& n, const char* relay_op, const Value& x) {
+  if (x.poisoned) return x;
+  auto axis = n.axis_of(n.integer("axis", 1), x.rank());
+  if (!axis) return Value::poison();
+  bool one_axis = true;  // all later axes have size 1
+  for (int64_t k = *axis + 1; k < x.rank(); ++k) one_axis = one_axis && x.type.shape[k] == Dim(1);
+  if (one_axis) return n.call(relay_op, {x}, {{"axis", *axis}});
+  Shape rows(x.type.shape.begin(), x.type.shape.begin() + *axis),
+      columns(x.type.shape.begin() + *axis, x.type.shape.end());
+  Value matrix = n.reshape(x, {product(rows), product(columns)});
+  return n.reshape(n.call(relay_op, {matrix}, {{"axis", 1}}), x.type.shape);
+}
 
 void add_normalization(Table& table) {
   table.add({

@@ -48,30 +48,7 @@ void check_inner_sizes(Node& n, bool transpose_a, bool transpose_b) {
                                         : "the columns of A' must be as many as the rows of B'");
 }
 
-// alpha * A' * B' + beta * C. Integers times fractions are added in float64.
-Values convert_gemm(Node& n) {
-  const Value &a = n.in(0), &b = n.in(1);
-  double alpha = n.number("alpha", 1), beta = n.number("beta", 1);
-  bool transpose_a = n.flag("transA", false), transpose_b = n.flag("transB", false);
-  n.ignore("broadcast");  // before operator set 7; C is always broadcast
-  if (!n.check(a.rank() == 2 && b.rank() == 2, DiagnosticId::shape_mismatch, "A and B must be matrices")) return {};
-  check_inner_sizes(n, transpose_a, transpose_b);
-  Value product;
-  if (transpose_b && !transpose_a) {
-    relay::Attrs attrs;
-    if (auto units = b.type.shape[0].constant()) attrs["units"] = *units;
-    product = n.call("nn.dense", {a, b}, attrs);
-  } else {
-    product = n.call("nn.matmul", {a, b}, {{"transpose_a", transpose_a}, {"transpose_b", transpose_b}});
-  }
-  const DType type = a.type.dtype;
-  const bool has_bias = n.has(2) && beta != 0;
-  const bool fractions = alpha != std::floor(alpha) || (has_bias && beta != std::floor(beta));
-  const DType computed = is_integer(type) && fractions ? dtype::f64 : type;
-  product = scaled(n, n.cast(product, computed), alpha);
-  if (!has_bias) return {n.cast(product, type)};
-  return {n.cast(add_bias(n, product, scaled(n, n.cast(n.in(2), computed), beta)), type)};
-}
+Values convert_gemm(Node& n) { return {general_product(n)}; }
 
 Values convert_matmul(Node& n) { return {matrix_product(n, n.in(0), n.in(1))}; }
 
@@ -89,6 +66,31 @@ Value matrix_product(Node& n, Value a, Value b) {
   if (row) product = n.call("squeeze", {product}, {{"axis", relay::AttrList{-2}}});
   if (column) product = n.call("squeeze", {product}, {{"axis", relay::AttrList{-1}}});
   return product;
+}
+
+Value general_product(Node& n) {
+  const Value &a = n.in(0), &b = n.in(1);
+  double alpha = n.number("alpha", 1), beta = n.number("beta", 1);
+  bool transpose_a = n.flag("transA", false), transpose_b = n.flag("transB", false);
+  n.ignore("broadcast");  // before operator set 7; C is always broadcast
+  if (!n.check(a.rank() == 2 && b.rank() == 2, DiagnosticId::shape_mismatch, "A and B must be matrices"))
+    return Value::poison();
+  check_inner_sizes(n, transpose_a, transpose_b);
+  Value product;
+  if (transpose_b && !transpose_a) {
+    relay::Attrs attrs;
+    if (auto units = b.type.shape[0].constant()) attrs["units"] = *units;
+    product = n.call("nn.dense", {a, b}, attrs);
+  } else {
+    product = n.call("nn.matmul", {a, b}, {{"transpose_a", transpose_a}, {"transpose_b", transpose_b}});
+  }
+  const DType type = a.type.dtype;
+  const bool has_bias = n.has(2) && beta != 0;
+  const bool fractions = alpha != std::floor(alpha) || (has_bias && beta != std::floor(beta));
+  const DType computed = is_integer(type) && fractions ? dtype::f64 : type;
+  product = scaled(n, n.cast(product, computed), alpha);
+  if (!has_bias) return n.cast(product, type);
+  return n.cast(add_bias(n, product, scaled(n, n.cast(n.in(2), computed), beta)), type);
 }
 
 void add_products(Table& table) {

@@ -28,6 +28,11 @@ Values dynamically_quantized(Node& n, const Value& x) {
 
 Value zero_point_or_zero(Node& n, int input, DType type) { return n.has(input) ? n.in(input) : n.scalar(type, 0); }
 
+Value centred(Node& n, const Value& x, const std::optional<Value>& zero_point) {
+  Value wide = n.cast(x, dtype::i32);
+  return zero_point ? n.call("subtract", {wide, n.cast(*zero_point, dtype::i32)}) : wide;
+}
+
 namespace {
 
 bool is_integer8(DType type) { return type == dtype::i8 || type == dtype::u8; }
@@ -64,12 +69,6 @@ Values convert_dequantize(Node& n) {
 Values convert_dynamic_quantize(Node& n) { return dynamically_quantized(n, n.in(0)); }
 
 // ---- products -----------------------------------------------------------------------------------------------------
-
-// The stored numbers as int32, minus the zero point.
-Value centred(Node& n, const Value& x, const std::optional<Value>& zero_point) {
-  Value wide = n.cast(x, dtype::i32);
-  return zero_point ? n.call("subtract", {wide, n.cast(*zero_point, dtype::i32)}) : wide;
-}
 
 // A zero point or scale with one number per row of a matrix, as a column.
 Value per_row(Node& n, const Value& p, const Value& matrix) {

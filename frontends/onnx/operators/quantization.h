@@ -12,6 +12,9 @@ Value dequantized(Node&, const Value& x, const Value& scale, const Value& zero_p
 // The data as uint8 with the range of the data and 0, the scale and the zero point.
 Values dynamically_quantized(Node&, const Value& x);
 
+// The stored numbers as int32, minus the zero point.
+Value centred(Node&, const Value& x, const std::optional<Value>& zero_point);
+
 // The zero point that is an optional input; 0 of this type if the node has none.
 Value zero_point_or_zero(Node&, int input, DType type);
 

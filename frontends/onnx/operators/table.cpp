@@ -75,6 +75,7 @@ const Table& operator_table() {
     add_sequence_layers(t);
     add_dft(t);
     add_microsoft(t);
+    add_microsoft_quantized(t);
     add_microsoft_transformers(t);
     add_microsoft_attention(t);
     add_microsoft_group_query_attention(t);

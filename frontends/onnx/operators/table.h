@@ -106,6 +106,7 @@ void add_attention(Table&);
 void add_sequence_layers(Table&);
 void add_dft(Table&);
 void add_microsoft(Table&);
+void add_microsoft_quantized(Table&);
 void add_microsoft_transformers(Table&);
 void add_microsoft_attention(Table&);
 void add_microsoft_group_query_attention(Table&);

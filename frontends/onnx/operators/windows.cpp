@@ -132,11 +132,12 @@ struct Pooling {
   relay::Attrs attrs;
 };
 
-std::optional<Pooling> read_pooling(Node& n) {
-  auto rank = spatial_rank(n, n.in(0));
+std::optional<Pooling> read_pooling(Node& n, const Value& data) {
+  if (data.poisoned) return std::nullopt;
+  auto rank = spatial_rank(n, data);
   if (!rank) return std::nullopt;
   n.check(n.has_attr("kernel_shape"), DiagnosticId::bad_attribute, "attribute 'kernel_shape' is missing");
-  Windows w = read_windows(n, n.in(0), n.integers("kernel_shape", *rank, 1));
+  Windows w = read_windows(n, data, n.integers("kernel_shape", *rank, 1));
   return Pooling{*rank,
                  w,
                  {{"pool_size", w.size},
@@ -173,7 +174,7 @@ Value positions_without_padding(Node& n, const Value& positions, const Value& x,
 }
 
 Values convert_max_pool(Node& n) {
-  auto pool = read_pooling(n);
+  auto pool = read_pooling(n, n.in(0));
   int64_t order = n.flag("storage_order", false);
   if (!pool) return {};
   const DType type = n.in(0).type.dtype;
@@ -191,29 +192,12 @@ Values convert_max_pool(Node& n) {
   return results;
 }
 
-Values convert_average_pool(Node& n) {
-  auto pool = read_pooling(n);
-  bool count_padding = n.flag("count_include_pad", false);
-  if (!pool) return {};
-  const Value& x = n.in(0);
-  const std::string mean = fmt::format("nn.avg_pool{}d", pool->rank), sum = fmt::format("nn.sum_pool{}d", pool->rank);
-  if (!pool->windows.symbolic_padding.empty() && !count_padding) {  // divides by the number of elements in the data
-    Shape image = x.type.shape;
-    image[0] = image[1] = 1;
-    return {in_float32(n, x, [&](const Value& v) {
-      const Value ones = n.call("full", {n.scalar(v.type.dtype, 1)}, {{"shape", relay::sizes_attribute(image)}});
-      const Value total = n.call(sum, {padded(n, v, pool->windows, 0)}, pool->attrs);
-      return n.call("divide", {total, n.call(sum, {padded(n, ones, pool->windows, 0)}, pool->attrs)});
-    })};
-  }
-  pool->attrs["count_include_pad"] = count_padding;
-  return {n.call(mean, {padded(n, x, pool->windows, 0)}, pool->attrs)};
-}
+Values convert_average_pool(Node& n) { return {average_pooling(n, n.in(0))}; }
 
 // (sum of |x|^p)^(1/p) over each window
 Values convert_lp_pool(Node& n) {
   const double p = order_of_norm(n);
-  auto pool = read_pooling(n);
+  auto pool = read_pooling(n, n.in(0));
   if (!pool) return {};
   return {in_float32(n, n.in(0), [&](const Value& x) {
     const Value powers = padded(n, power_of_magnitude(n, x, p), pool->windows, 0);
@@ -236,6 +220,24 @@ Converter global_pool(const char* image_op, const char* reduction) {
 }
 
 }  // namespace
+
+Value average_pooling(Node& n, const Value& x) {
+  auto pool = read_pooling(n, x);
+  bool count_padding = n.flag("count_include_pad", false);
+  if (!pool) return Value::poison();
+  const std::string mean = fmt::format("nn.avg_pool{}d", pool->rank), sum = fmt::format("nn.sum_pool{}d", pool->rank);
+  if (!pool->windows.symbolic_padding.empty() && !count_padding) {  // divides by the number of elements in the data
+    Shape image = x.type.shape;
+    image[0] = image[1] = 1;
+    return in_float32(n, x, [&](const Value& v) {
+      const Value ones = n.call("full", {n.scalar(v.type.dtype, 1)}, {{"shape", relay::sizes_attribute(image)}});
+      const Value total = n.call(sum, {padded(n, v, pool->windows, 0)}, pool->attrs);
+      return n.call("divide", {total, n.call(sum, {padded(n, ones, pool->windows, 0)}, pool->attrs)});
+    });
+  }
+  pool->attrs["count_include_pad"] = count_padding;
+  return n.call(mean, {padded(n, x, pool->windows, 0)}, pool->attrs);
+}
 
 void add_windows(Table& table) {
   table.add({

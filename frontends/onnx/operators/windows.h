@@ -1,4 +1,4 @@
-// The convolution that Conv, QLinearConv and ConvInteger share.
+// Convolution and pooling that several operators share.
 #pragma once
 
 #include "frontends/onnx/node.h"
@@ -7,6 +7,9 @@ namespace dlcc::frontends::onnx {
 
 // The convolution with the node's attributes, without bias. Messages name the operands by their roles.
 Value convolution(Node&, const Value& data, const Value& weight);
+
+// The average of each window, with the node's attributes.
+Value average_pooling(Node&, const Value& data);
 
 // The condition of operators that are convolutions, for Table::only_if.
 inline constexpr const char* condition_of_convolution =

@@ -47,7 +47,7 @@ Constant constant_of(DType type, const std::vector<int64_t>& shape, const std::v
     case dtype::i8:
       return as(int8_t());
     default:
-      REQUIRE(type == dtype::u8);
+      REQUIRE((type == dtype::u8 || type == dtype::boolean));
       return as(uint8_t());
   }
 }
