@@ -318,6 +318,33 @@ def quantized_attention():
                             data.whole(kind, 0, 3, 12), past], outputs=2, constants=(1,), num_heads=2, unidirectional=1)
 
 
+def quantized_embeddings():
+    ids, segments, mask = I32([[1, 0, 3], [4, 2, 2]]), I32([[0, 1, 1], [0, 0, 1]]), I32([[1, 1, 1], [1, 1, 0]])
+    tables = [data.whole(U8, 0, 255, rows, 4) for rows in (5, 3, 2)] + [data.whole(U8, 0, 255, 4) for _ in range(2)]
+    scales, zeros = list(data.real(5, low=0.01, high=0.05)), [U8(z) for z in data.whole(U8, 100, 140, 5)]
+    case("QEmbedLayerNormalization", [ids, segments, *tables, mask, *scales, *zeros], outputs=2)
+    case("QEmbedLayerNormalization", [ids, None, *tables[:2], None, *tables[3:], None, *scales[:2], None, *scales[3:],
+                                      *zeros[:2], None, *zeros[3:]], outputs=2, epsilon=0.01)
+
+
+def quantized_lstm():
+    """One sequence: of several, onnxruntime's threads may quantize the states together or each by itself."""
+    for directions, direction in ((1, "forward"), (1, "reverse"), (2, "bidirectional")):
+        for kind, low, high in ((I8, -128, 127), (U8, 0, 255)):
+            x, bias = data.real(4, 1, 3), data.real(directions, 16)
+            w, r = data.whole(kind, low, high, directions, 3, 8), data.whole(kind, low, high, directions, 2, 8)
+            scales = [data.real(directions, low=0.005, high=0.01) for _ in range(2)]
+            zeros = [data.whole(kind, 0, 9, directions) for _ in range(2)]
+            parameters = [scales[0], zeros[0], scales[1], zeros[1]]
+            states = [data.real(directions, 1, 2), data.real(directions, 1, 2)] if kind is I8 else [None, None]
+            case("DynamicQuantizeLSTM", [x, w, r, bias, None, *states, None, *parameters], outputs=3,
+                 constants=(1, 2, 3, 8, 9, 10, 11), hidden_size=2, direction=direction)
+    x, w, r = data.real(3, 1, 3), data.whole(I8, -128, 127, 1, 3, 8), data.whole(I8, -128, 127, 1, 2, 8)
+    scales, zeros = [data.real(1, 8, low=0.005, high=0.01) for _ in range(2)], np.zeros((1, 8), I8)
+    case("DynamicQuantizeLSTM", [x, w, r, None, None, None, None, None, scales[0], zeros, scales[1], zeros], outputs=3,
+         constants=(1, 2, 8, 9, 10, 11), hidden_size=2)
+
+
 def grouped_weights():
     """Groups of columns that fill blocks of the size 16 in another order, and others. With them, onnxruntime takes integer
     zero points for absent ones."""
@@ -344,7 +371,8 @@ def main():
     given_positions(run, caches)
     scores_of_attention()
     normalized_heads(caches)
-    for add in (moved_quantized_data, fused_gemm, quantized_attention, grouped_weights):
+    for add in (moved_quantized_data, fused_gemm, quantized_attention, grouped_weights, quantized_embeddings,
+                quantized_lstm):
         add()
     for op, list_of_cases in cases.items():
         text = f"# {op}: recorded from onnxruntime {onnxruntime.__version__}.\n"

@@ -2,6 +2,7 @@
 #include "frontends/onnx/operators/arithmetic.h"
 #include "frontends/onnx/operators/lists.h"
 #include "frontends/onnx/operators/loop_function.h"
+#include "frontends/onnx/operators/quantization.h"
 #include "frontends/onnx/operators/statistics.h"
 #include "frontends/onnx/operators/table.h"
 
@@ -42,36 +43,59 @@ Values convert_skip_simplified_layer_normalization(Node& n) {
   return {n.cast(y, type), Value::poison(), Value::poison(), n.cast(sum, type)};
 }
 
-// The sum of word, position and segment embeddings, normalized; and the number of words that the mask keeps.
-Values convert_embed_layer_normalization(Node& n) {
-  enum { ids, segments, words, positions, segment_table, gamma, beta, mask, position_ids };
-  for (int k : {words, positions, gamma, beta})
-    n.check(n.has(k), DiagnosticId::wrong_arity, "word_embedding, position_embedding, gamma and beta must be given");
-  if (n.failed()) return {};
+// The tables of EmbedLayerNormalization and the parameters of its normalization.
+struct Embedding {
+  Value words, positions;
+  std::optional<Value> segments;
+  Value gamma, beta;
+  std::optional<Value> position_ids = {};
+};
+
+// The sum of word, position and segment embeddings, normalized; the number of words that the mask keeps; and the sum.
+// The inputs 0, 1 and 7 are the words, the segments and the mask.
+Values embed(Node& n, const Embedding& e) {
+  enum { ids, segments, mask = 7 };
   const Value& id = n.in(ids);
-  n.check(n.integer("mask_index_type", 1) <= 1, DiagnosticId::unsupported_attribute,
-          "mask_index_type is not supported");
   if (!n.check(id.rank() == 2, DiagnosticId::shape_mismatch, "input_ids must have two axes")) return {};
   auto rows = [&](const Value& table, const Value& index) {
     return wide(n, n.call("take", {table, index}, {{"axis", 0}, {"mode", "strict"}}));
   };
-  const DType type = n.in(words).type.dtype;
-  Value sum = rows(n.in(words), id);
-  if (n.has(position_ids)) {
-    sum = add(n, sum, rows(n.in(positions), n.in(position_ids)));
+  const DType type = e.words.type.dtype;
+  Value sum = rows(e.words, id);
+  if (e.position_ids) {
+    sum = add(n, sum, rows(e.positions, *e.position_ids));
   } else {  // the first rows of the table
-    Value first = n.call("strided_slice", {n.in(positions)},
+    Value first = n.call("strided_slice", {e.positions},
                          {{"begin", relay::AttrList{0}},
                           {"end", relay::sizes_attribute({id.type.shape[1]})},
                           {"axes", relay::AttrList{0}}});
     sum = add(n, sum, wide(n, first));
   }
-  if (n.has(segments) && n.has(segment_table)) sum = add(n, sum, rows(n.in(segment_table), n.in(segments)));
-  Value y = standardize(n, sum, {-1}, n.in(gamma), n.in(beta), n.number("epsilon", 1e-12f));
+  if (n.has(segments) && e.segments) sum = add(n, sum, rows(*e.segments, n.in(segments)));
+  Value y = standardize(n, sum, {-1}, e.gamma, e.beta, n.number("epsilon", 1e-12f));
   Value kept = n.has(mask)
                    ? n.call("sum", {n.cast(n.in(mask), dtype::i32)}, {{"axis", relay::AttrList{1}}})
                    : n.call("full", {n.scalar(dtype::i32, 0)}, {{"shape", relay::sizes_attribute({id.type.shape[0]})}});
   return {n.cast(y, type), kept, n.cast(sum, type)};
+}
+
+Values convert_embed_layer_normalization(Node& n) {
+  enum { words = 2, positions, segment_table, gamma, beta, position_ids = 8 };
+  for (int k : {words, positions, gamma, beta})
+    n.check(n.has(k), DiagnosticId::wrong_arity, "word_embedding, position_embedding, gamma and beta must be given");
+  if (n.failed()) return {};
+  n.check(n.integer("mask_index_type", 1) <= 1, DiagnosticId::unsupported_attribute,
+          "mask_index_type is not supported");
+  return embed(n, {n.in(words), n.in(positions), n.optional_in(segment_table), n.in(gamma), n.in(beta),
+                   n.optional_in(position_ids)});
+}
+
+// The same with quantized tables and parameters, whose scales and then zero points follow in their order.
+Values convert_quantized_embed_layer_normalization(Node& n) {
+  enum { words = 2, segment_table = 4, mask = 7, scales = 8, zero_points = 13 };
+  auto real = [&](int k) { return dequantized(n, n.in(words + k), n.in(scales + k), n.in(zero_points + k), 0); };
+  const bool has_segments = n.has(segment_table) && n.has(scales + 2) && n.has(zero_points + 2);
+  return embed(n, {real(0), real(1), has_segments ? std::optional(real(2)) : std::nullopt, real(3), real(4)});
 }
 
 }  // namespace
@@ -85,6 +109,12 @@ void add_microsoft_transformers(Table& table) {
       {"com.microsoft.EmbedLayerNormalization", 1,
        "input_ids segment_ids word_embedding position_embedding segment_embedding gamma beta mask position_ids", 1, 9,
        3, convert_embed_layer_normalization},
+      {"com.microsoft.QEmbedLayerNormalization", 1,
+       "input_ids segment_ids? word_embedding_quant position_embedding_quant segment_embedding? gamma_quant beta_quant "
+       "mask? word_embedding_scale position_embedding_scale segment_embedding_scale? gamma_scale beta_scale "
+       "word_embedding_zero_point position_embedding_zero_point segment_embedding_zero_point? gamma_zero_point "
+       "beta_zero_point",
+       18, 18, 2, convert_quantized_embed_layer_normalization},
   });
   table.only_if("com.microsoft.SkipLayerNormalization", "the outputs for training are unused");
   table.only_if("com.microsoft.SkipSimplifiedLayerNormalization", "the outputs for training are unused");

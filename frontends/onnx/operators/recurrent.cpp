@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <numeric>
 
+#include "frontends/onnx/operators/arithmetic.h"
 #include "frontends/onnx/operators/lists.h"
 #include "frontends/onnx/operators/loop_function.h"
+#include "frontends/onnx/operators/quantization.h"
 
 namespace dlcc::frontends::onnx {
 namespace {
@@ -13,7 +15,7 @@ class Layer {
  public:
   // Inputs of all three operators; the initial states follow each other.
   enum Input { data = 0, input_weights = 1, recurrent_weights = 2, biases = 3, lengths = 4, initial_state = 5 };
-  static constexpr int peepholes = 7;
+  static constexpr int peepholes = 7, input_scale = 8, recurrent_scale = 10;  // a zero point follows each scale
 
   Layer(Node& n, const Cell& cell)
       : n_(n), cell_(cell), gates_(std::accumulate(cell.products.begin(), cell.products.end(), size_t{0})) {}
@@ -52,7 +54,7 @@ class Layer {
 
   bool read_sizes() {
     const Value &x = n_.in(data), &r = n_.in(recurrent_weights);
-    auto hidden = r.rank() == 3 ? r.type.shape[2].constant() : std::nullopt;
+    auto hidden = r.rank() == 3 ? r.type.shape[cell_.quantized ? 1 : 2].constant() : std::nullopt;
     if (!n_.check(x.rank() == 3 && hidden, DiagnosticId::shape_mismatch, "X and R must have three axes")) return false;
     hidden_ = *hidden;
     int64_t declared = n_.integer("hidden_size", hidden_);
@@ -61,8 +63,9 @@ class Layer {
     batch_ = x.type.shape[batch_first_ ? 0 : 1];
     length_ = x.type.shape[batch_first_ ? 1 : 0];
     Dim directions(static_cast<int64_t>(reversed_.size())), rows = Dim(static_cast<int64_t>(gates_)) * hidden_;
-    expect(input_weights, {directions, rows, x.type.shape[2]});
-    expect(recurrent_weights, {directions, rows, hidden_});
+    const Dim inputs = x.type.shape[2];
+    expect(input_weights, cell_.quantized ? Shape{directions, inputs, rows} : Shape{directions, rows, inputs});
+    expect(recurrent_weights, cell_.quantized ? Shape{directions, hidden_, rows} : Shape{directions, rows, hidden_});
     expect(biases, {directions, rows * Dim(2)});
     expect(lengths, {batch_});
     n_.check(!n_.has(lengths) || is_integer(n_.in(lengths).type.dtype), DiagnosticId::type_mismatch,
@@ -95,17 +98,26 @@ class Layer {
     return n_.reshape(part, shape);
   }
 
+  Weights weights(int input, int scale, size_t direction) {
+    const Value matrix = *own(input, direction);
+    if (!cell_.quantized || matrix.poisoned) return {matrix};
+    return {n_.call("transpose", {matrix}, {{"axes", relay::AttrList{1, 0}}}), own(scale, direction),
+            own(scale + 1, direction)};
+  }
+
   Direction direction(size_t d) {
     auto first = activations_.begin() + static_cast<ptrdiff_t>(d * cell_.activations.size());
     Direction result{.index = d,
                      .reversed = reversed_[d],
                      .clip = clip_,
                      .activations = {first, first + static_cast<ptrdiff_t>(cell_.activations.size())},
-                     .input_weights = *own(input_weights, d)};
-    const Value weights = *own(recurrent_weights, d);
+                     .input_weights = weights(input_weights, input_scale, d)};
+    const Weights all_gates = weights(recurrent_weights, recurrent_scale, d);
     size_t gate = 0;
     for (size_t count : cell_.products) {
-      result.recurrent_weights.push_back(parts(n_, weights, 0, gates_, gate, count));
+      Weights of_product = all_gates;
+      of_product.matrix = parts(n_, all_gates.matrix, 0, gates_, gate, count);
+      result.recurrent_weights.push_back(of_product);
       gate += count;
     }
     if (auto all = own(peepholes, d))
@@ -185,15 +197,25 @@ class Layer {
   Dim batch_, length_;
 };
 
+// x, quantized by its range, times quantized weights, as float32.
+Value dynamic_product(Node& n, const Value& x, const Weights& weights, const relay::Attrs& attrs) {
+  const Values data = dynamically_quantized(n, x);
+  auto zero_point = weights.zero_point;
+  if (zero_point && zero_point->rank() == 1) zero_point = n.call("expand_dims", {*zero_point}, {{"axis", 1}});
+  const Value sums = n.call("nn.dense", {centred(n, data[0], data[2]), centred(n, weights.matrix, zero_point)}, attrs);
+  if (sums.poisoned) return sums;
+  return multiply(n, n.cast(sums, x.type.dtype), multiply(n, data[1], *weights.scale));
+}
+
 }  // namespace
 
 Values recurrent_layer(Node& n, const Cell& cell) { return Layer(n, cell).convert(); }
 
-Value product(Node& n, const Value& x, const Value& weights, const std::optional<Value>& bias) {
-  if (x.poisoned || weights.poisoned) return Value::poison();
+Value product(Node& n, const Value& x, const Weights& weights, const std::optional<Value>& bias) {
+  if (x.poisoned || weights.matrix.poisoned) return Value::poison();
   relay::Attrs attrs;
-  if (auto units = weights.type.shape[0].constant()) attrs["units"] = *units;
-  Value result = n.call("nn.dense", {x, weights}, attrs);
+  if (auto units = weights.matrix.type.shape[0].constant()) attrs["units"] = *units;
+  Value result = weights.scale ? dynamic_product(n, x, weights, attrs) : n.call("nn.dense", {x, weights.matrix}, attrs);
   return bias ? n.call("nn.bias_add", {result, *bias}, {{"axis", 1}}) : result;
 }
 

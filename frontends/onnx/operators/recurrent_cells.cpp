@@ -50,7 +50,7 @@ Values convert_gru(Node& n) {
 // C' = f . C + i . c
 // o = f(x_o + H Ro' + Po . C')   output gate
 // H' = o . h(C')                 C' is not clipped, as in onnxruntime
-Values convert_lstm(Node& n) {
+Values lstm(Node& n, bool quantized) {
   const bool coupled = n.flag("input_forget", false);
   auto step = [coupled](Node& n, const Direction& d, const Value& x, const Values& states) -> Values {
     const Value& cell = states[1];
@@ -65,8 +65,13 @@ Values convert_lstm(Node& n) {
     Value next = add(n, multiply(n, kept, cell), multiply(n, let_in, proposed));
     return {multiply(n, gate(out, next), activate(n, d.activations[2], next)), next};
   };
-  return recurrent_layer(n, {.products = {4}, .states = 2, .activations = {"Sigmoid", "Tanh", "Tanh"}, .step = step});
+  return recurrent_layer(
+      n,
+      {.quantized = quantized, .products = {4}, .states = 2, .activations = {"Sigmoid", "Tanh", "Tanh"}, .step = step});
 }
+
+Values convert_lstm(Node& n) { return lstm(n, false); }
+Values convert_quantized_lstm(Node& n) { return lstm(n, true); }
 
 }  // namespace
 
@@ -75,6 +80,9 @@ void add_recurrent(Table& table) {
       {"RNN", 1, "X W R B sequence_lens initial_h", 3, 6, 2, convert_rnn},
       {"GRU", 1, "X W R B sequence_lens initial_h", 3, 6, 2, convert_gru},
       {"LSTM", 1, "X W R B sequence_lens initial_h initial_c P", 3, 8, 3, convert_lstm},
+      {"com.microsoft.DynamicQuantizeLSTM", 1,
+       "X W R B? sequence_lens? initial_h? initial_c? P? W_scale W_zero_point R_scale R_zero_point", 12, 12, 3,
+       convert_quantized_lstm},
   });
 }
 
