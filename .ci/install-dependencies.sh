@@ -18,7 +18,9 @@ if [ "${1:-}" = tests ]; then
     make pkg-config                                                   # to use an installed dlcc
     qemu-user gcc-aarch64-linux-gnu libc6-dev-arm64-cross             # to run AArch64 objects
     gcc-arm-linux-gnueabihf libc6-dev-armhf-cross                     # ARMv7-A
-    gcc-arm-none-eabi qemu-system-arm)                                # microcontrollers
+    gcc-arm-none-eabi qemu-system-arm                                 # microcontrollers
+    gcc-riscv64-linux-gnu libc6-dev-riscv64-cross                     # RISC-V
+    gcc-riscv64-unknown-elf picolibc-riscv64-unknown-elf qemu-system-misc)
 fi
 
 missing=()

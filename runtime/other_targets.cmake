@@ -10,7 +10,7 @@ function(dlcc_runtime_for target compiler)
     return()
   endif()
   set(sources ${runtime_sources})
-  if(compiler MATCHES "none")
+  if(compiler MATCHES "none|unknown") # no operating system
     list(FILTER sources EXCLUDE REGEX "/(pool|processors)\\.c$")
   endif()
   list(TRANSFORM sources REPLACE ".*/(.*)\\.c$" "\\1.o" OUTPUT_VARIABLE objects)
@@ -33,6 +33,8 @@ if(NOT CMAKE_SYSTEM_PROCESSOR STREQUAL "aarch64")
   dlcc_runtime_for(aarch64 aarch64-linux-gnu -fPIC)
 endif()
 dlcc_runtime_for(armv7-a arm-linux-gnueabihf -fPIC)
+dlcc_runtime_for(riscv64 riscv64-linux-gnu -fPIC)
+dlcc_runtime_for(riscv32 riscv64-unknown-elf -march=rv32imac -mabi=ilp32 -ffreestanding)
 # No function takes or returns floats: the libraries link with code of either calling convention.
 foreach(core cortex-m0plus cortex-m3 cortex-m4 cortex-m7 cortex-m33 cortex-m55)
   dlcc_runtime_for(${core} arm-none-eabi -mcpu=${core} -mthumb -mfloat-abi=soft -ffreestanding

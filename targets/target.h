@@ -47,7 +47,7 @@ struct Target {
   int64_t largest_object = INT64_MAX;  // bytes that the difference of two addresses can count
   int64_t channel_block = 1;           // channels per block of the images' layout, NCHW16c for 16; 1: the model's NCHW
   // The C compiler that links programs for Linux with the target's code, by its name in Debian. Code for
-  // microcontrollers runs on the processors of its architecture that have Linux, too.
+  // microcontrollers runs on the processors of its architecture that have Linux, too. Empty: Debian has none.
   std::string linux_compiler;
   // Without an operating system: the code runs at the address that it is linked for.
   bool is_freestanding = false;

@@ -101,8 +101,14 @@ RunnerMachine board_machine(const RunnerCommands& commands, const Board& board, 
 
 std::optional<RunnerMachine> find_runner_machine(const RunnerCommands& commands, const targets::Target& target,
                                                  const std::filesystem::path& folder, Diagnostics& diagnostics) {
-  if (!calls_system_emulator(commands.runner))
-    return linux_machine(commands, commands.compiler.empty() ? target.linux_compiler : commands.compiler);
+  if (!calls_system_emulator(commands.runner)) {
+    const std::string compiler = commands.compiler.empty() ? target.linux_compiler : commands.compiler;
+    if (!compiler.empty()) return linux_machine(commands, compiler);
+    diagnostics.error(DiagnosticId::run_failed, {},
+                      fmt::format("there is no C compiler for {} under Linux", target.name), {},
+                      "--runner-cc names one; --emit=selftest writes a program for a compiler without Linux");
+    return std::nullopt;
+  }
   const Board* board = std::ranges::find(boards, target.name, &Board::target);
   if (board != std::end(boards)) return board_machine(commands, *board, folder);
   diagnostics.error(DiagnosticId::run_failed, {},

@@ -21,6 +21,8 @@ const llvm::Target& llvm_target(const std::string& triple) {
         LLVMInitializeAArch64AsmPrinter(), LLVMInitializeAArch64AsmParser();
     LLVMInitializeARMTargetInfo(), LLVMInitializeARMTarget(), LLVMInitializeARMTargetMC(),
         LLVMInitializeARMAsmPrinter(), LLVMInitializeARMAsmParser();
+    LLVMInitializeRISCVTargetInfo(), LLVMInitializeRISCVTarget(), LLVMInitializeRISCVTargetMC(),
+        LLVMInitializeRISCVAsmPrinter(), LLVMInitializeRISCVAsmParser();
   });
   std::string error;
   const llvm::Target* target = llvm::TargetRegistry::lookupTarget(triple, error);
@@ -56,10 +58,15 @@ std::unique_ptr<llvm::TargetMachine> make_target_machine(const Target& target, c
   options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
   options.FunctionSections = true;
   options.EmitStackSizeSection = true;
-  if (const auto cpu = cpu_features(target.triple, level.cpu, level.features); is_arm32(*cpu)) {
+  const auto cpu = cpu_features(target.triple, level.cpu, level.features);
+  if (is_arm32(*cpu)) {
     // Floats of calls within the object are in registers of the FPU, if there is one.
     options.FloatABIType = cpu->checkFeatures("+fpregs") ? llvm::FloatABI::Hard : llvm::FloatABI::Soft;
     options.EABIVersion = llvm::EABI::GNU;  // memcpy is called by this name
+  }
+  if (cpu->getTargetTriple().isRISCV()) {
+    options.MCOptions.ABIName = cpu->getTargetTriple().isRISCV64() ? "lp64" : "ilp32";
+    if (cpu->checkFeatures("+f")) options.MCOptions.ABIName += cpu->checkFeatures("+d") ? "d" : "f";
   }
   auto effort = optimization == 0 ? llvm::CodeGenOptLevel::None : llvm::CodeGenOptLevel::Default;
   const auto relocations = target.is_freestanding ? llvm::Reloc::Static : llvm::Reloc::PIC_;

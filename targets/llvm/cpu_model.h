@@ -26,7 +26,7 @@ std::vector<std::string> known_cpus(const std::string& triple);  // names, as LL
 // LLVM's code generator for a level, without floating-point contraction.
 std::unique_ptr<llvm::TargetMachine> make_target_machine(const Target&, const CodeLevel&, int optimization);
 
-// One family of CPUs (x86.cpp, aarch64.cpp, arm.cpp).
+// One family of CPUs (x86.cpp, aarch64.cpp, arm.cpp, riscv.cpp).
 struct TargetFamily {
   Target base;                            // without levels
   std::vector<CodeLevel> default_levels;  // ascending
@@ -40,5 +40,6 @@ struct TargetFamily {
 TargetFamily x86_family();
 TargetFamily aarch64_family();
 std::vector<TargetFamily> arm_families();
+std::vector<TargetFamily> riscv_families();
 
 }  // namespace dlcc::targets

@@ -61,7 +61,9 @@ class Joiner {
   // Tables of unwinding (.ARM.exidx) are left out: no function of a model throws.
   Position copy_section(const ElfReader& in, size_t index) {
     Elf64_Shdr header = in.section(index);
-    const bool is_attributes = header.sh_type == SHT_ARM_ATTRIBUTES && out_.machine == EM_ARM;
+    const bool is_arm = out_.machine == EM_ARM;
+    const bool is_attributes =
+        header.sh_type == (is_arm ? SHT_ARM_ATTRIBUTES : SHT_RISCV_ATTRIBUTES) && (is_arm || out_.machine == EM_RISCV);
     const bool has_content =
         header.sh_type == SHT_PROGBITS || header.sh_type == SHT_NOBITS || header.sh_type == SHT_NOTE || is_attributes;
     const bool is_stack_note = in.name(header) == ".note.GNU-stack";
@@ -85,7 +87,7 @@ class Joiner {
       std::span<const std::byte> bytes = in.bytes(index);
       std::copy(bytes.begin(), bytes.end(), out.bytes.begin() + offset);
     }
-    if (is_attributes) allow_both_calling_conventions(out.bytes);
+    if (is_attributes && is_arm) allow_both_calling_conventions(out.bytes);
     return {it->second, offset};
   }
 

@@ -160,7 +160,9 @@ std::pair<Value*, Value*> two_product(llvm::IRBuilder<>& b, Value* x, Value* y) 
 
 bool KernelEmitter::has_fma(llvm::Type* type) const {
   if (!level_.machine.has_fma) return false;
-  return !is_arm32() || !type->getScalarType()->isDoubleTy() || cpu_.checkFeatures("+vfp4d16");
+  if (!type->getScalarType()->isDoubleTy()) return true;
+  if (is_riscv()) return cpu_.checkFeatures("+d");
+  return !is_arm32() || cpu_.checkFeatures("+vfp4d16");
 }
 
 // On CPUs without the instruction, where LLVM would call libm: the exact sum rounded to odd in float64 and then to the

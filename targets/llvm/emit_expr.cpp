@@ -58,10 +58,12 @@ Value* KernelEmitter::intrinsic(ID id, std::initializer_list<Value*> args) {
 bool KernelEmitter::converts_halves() const {
   const llvm::Triple& triple = cpu_.getTargetTriple();
   if (triple.isX86()) return cpu_.checkFeatures("+f16c");
+  if (is_riscv()) return cpu_.checkFeatures("+zfhmin");
   return !is_arm32() || cpu_.checkFeatures("+fp16");
 }
 
 bool KernelEmitter::is_arm32() const { return targets::is_arm32(cpu_); }
+bool KernelEmitter::is_riscv() const { return cpu_.getTargetTriple().isRISCV(); }
 
 // ---- nodes -----------------------------------------------------------------------------------------------
 

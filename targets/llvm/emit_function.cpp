@@ -98,9 +98,9 @@ llvm::AttrBuilder KernelEmitter::attributes_of(const Memory& memory) const {
   return result;
 }
 
-// The calling convention preserves the caller's registers, which the loops around the nest use. On AArch64, the
-// convention preserves x9, but LLVM 19 uses it to align the stack without saving it. As a workaround, inline assembly
-// clobbers x9, so that the function saves it first.
+// The calling convention preserves the caller's registers, which the loops around the nest use; LLVM 19 has none such
+// for RISC-V. On AArch64, the convention preserves x9, but LLVM 19 uses it to align the stack without saving it. As a
+// workaround, inline assembly clobbers x9, so that the function saves it first.
 void KernelEmitter::emit_outlined_nest(const Stmt& s) {
   Captured captured = captured_by(s);
   llvm::Function* f = emit_outlined_function("_outlined", b_.getVoidTy(), captured, {},
@@ -110,7 +110,7 @@ void KernelEmitter::emit_outlined_nest(const Stmt& s) {
                                                  inner.b_.CreateCall(llvm::InlineAsm::get(type, "", "~{x9}", true));
                                                inner.emit_statement(s);
                                              });
-  f->setCallingConv(llvm::CallingConv::PreserveMost);
+  if (!is_riscv()) f->setCallingConv(llvm::CallingConv::PreserveMost);
   b_.CreateCall(f, captured.values())->setCallingConv(f->getCallingConv());
 }
 

@@ -110,6 +110,8 @@ Value* KernelEmitter::emit_rounding(UnaryOp op, Value* x) {
   bool has_instruction = true;
   if (is_arm32())
     has_instruction = !is_vector(x) && cpu_.checkFeatures(is_double ? "+fp-armv8d16" : "+fp-armv8d16sp");
+  else if (is_riscv())  // LLVM rounds by a conversion to an integer of as many bits
+    has_instruction = !is_vector(x) && cpu_.checkFeatures(is_double ? "+d,+64bit" : "+f");
   else if (cpu_.getTargetTriple().isX86())
     has_instruction = cpu_.checkFeatures("+sse4.1");
   if (!has_instruction) return round_by_additions(b_, op, x);
@@ -193,8 +195,10 @@ Value* KernelEmitter::emit_rounded_cast(const Cast& cast, DType to) {
 
 Value* KernelEmitter::emit_square_root(Value* x) {
   llvm::Type* type = x->getType()->getScalarType();
-  if (!is_arm32() || cpu_.checkFeatures(type->isDoubleTy() ? "+vfp2" : "+vfp2sp"))
-    return intrinsic(llvm::Intrinsic::sqrt, {x});
+  bool has_instruction = true;
+  if (is_arm32()) has_instruction = cpu_.checkFeatures(type->isDoubleTy() ? "+vfp2" : "+vfp2sp");
+  if (is_riscv()) has_instruction = cpu_.checkFeatures(type->isDoubleTy() ? "+d" : "+f");
+  if (has_instruction) return intrinsic(llvm::Intrinsic::sqrt, {x});
   llvm::Function* function = define_square_root(*function_->getParent(), type);
   for (const char* attribute : {"target-cpu", "target-features"})
     if (function_->hasFnAttribute(attribute)) function->addFnAttr(function_->getFnAttribute(attribute));

@@ -287,6 +287,7 @@ class KernelEmitter {
   Value* intrinsic(llvm::Intrinsic::ID, std::initializer_list<Value*>);
   bool converts_halves() const;  // the CPU has instructions between float16 and float32
   bool is_arm32() const;
+  bool is_riscv() const;
   bool has_fma(llvm::Type*) const;  // the CPU has an instruction for this type
 
   const CodeLevel& level_;

@@ -56,6 +56,8 @@ class StackAnalysis {
 
   void read_calls(size_t section, const std::vector<Elf64_Rela>& relocations) {
     for (const Elf64_Rela& r : relocations) {
+      // Labels within a function, such as those of RISC-V's addresses in two parts, are no calls.
+      if (ELF64_ST_TYPE(elf_.symbols()[ELF64_R_SYM(r.r_info)].st_info) == STT_NOTYPE) continue;
       const FunctionId to = target_of(r);
       if (!functions_.contains(to)) continue;
       auto from = functions_.upper_bound({section, r.r_offset});

@@ -26,6 +26,7 @@ std::string help_for(const std::string& word, const std::vector<std::string>& na
 std::vector<TargetFamily> families() {
   std::vector<TargetFamily> result = {x86_family(), aarch64_family()};
   std::ranges::move(arm_families(), std::back_inserter(result));
+  std::ranges::move(riscv_families(), std::back_inserter(result));
   return result;
 }
 
@@ -208,12 +209,13 @@ static std::string help_for_target(const std::string& name, const std::vector<st
   for (const TargetFamily& family : families())
     if (find_level(family, name)) return fmt::format("it is a CPU: --target={} -mcpu={}", family.base.name, name);
   static const std::map<std::string_view, std::string> other_names = {
-      {"amd64", "x86-64"},       {"arm64", "aarch64"},      {"arm64e", "aarch64"},
-      {"armv8", "aarch64"},      {"armv9", "aarch64"},      {"x64", "x86-64"},
-      {"x86", "x86-64"},         {"x86_64", "x86-64"},      {"aarch64", "aarch64"},
-      {"arm", "armv7-a"},        {"armhf", "armv7-a"},      {"armv7", "armv7-a"},
-      {"armv7a", "armv7-a"},     {"armv7l", "armv7-a"},     {"thumbv6m", "cortex-m0plus"},
-      {"thumbv7m", "cortex-m3"}, {"thumbv7em", "cortex-m4"}};
+      {"amd64", "x86-64"},       {"arm64", "aarch64"},       {"arm64e", "aarch64"},
+      {"armv8", "aarch64"},      {"armv9", "aarch64"},       {"x64", "x86-64"},
+      {"x86", "x86-64"},         {"x86_64", "x86-64"},       {"aarch64", "aarch64"},
+      {"arm", "armv7-a"},        {"armhf", "armv7-a"},       {"armv7", "armv7-a"},
+      {"armv7a", "armv7-a"},     {"armv7l", "armv7-a"},      {"thumbv6m", "cortex-m0plus"},
+      {"thumbv7m", "cortex-m3"}, {"thumbv7em", "cortex-m4"}, {"riscv", "riscv64"},
+      {"rv64", "riscv64"},       {"rv32", "riscv32"}};
   const auto known = other_names.find(std::string_view(name).substr(0, name.find('-')));
   return help_for(known == other_names.end() ? name : known->second, names,
                   fmt::format("the targets are {}", fmt::join(names, ", ")));
@@ -235,6 +237,8 @@ std::optional<Target> find_target(const std::string& name, const std::string& mc
     sort_levels(family, target.levels);
     remove_equal_extensions(target.levels);
     share_data_of_byte_products(target.levels);
+    // A microcontroller's code outside of kernels is for the same CPU, whose calling convention it has.
+    if (target.is_freestanding) target.baseline = target.levels[0];
     return target;
   }
   diagnostics.error(DiagnosticId::unknown_target, {}, fmt::format("there is no target '{}'", name), {},

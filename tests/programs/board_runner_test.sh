@@ -15,10 +15,7 @@ expect_line() {  # LINE: in the output of expect_status
   cat out.txt err.txt | grep -qE -- "$1" || fail "no line '$1' in: $(cat out.txt err.txt)"
 }
 
-npy() {  # TYPE SHAPE: the header of an array; its elements follow
-  printf '\x93NUMPY\x01\x00\x76\x00%-117s\n' "{'descr': '$1', 'fortran_order': False, 'shape': ($2), }"
-}
-
+source "$source/tests/programs/sizes_on_targets.sh"
 for target in cortex-m0plus cortex-m3 cortex-m4 cortex-m7 cortex-m33 cortex-m55; do
   expect_status 0 verify "$model" "$data" --target $target --runner qemu-system-arm
   expect_line '^ok'
@@ -31,7 +28,6 @@ expect_status 0 verify "$model" "$data" "${m4[@]}" --weights section=in_flash
 expect_status 0 bench "$model" --runs 3 "${m4[@]}"
 expect_line '^3 runs: min '
 
-source "$source/tests/programs/sizes_on_targets.sh"
 for target in cortex-m0plus cortex-m4; do check_sizes_on $target qemu-system-arm; done
 expect_status 1 run sizes.rly --input x.npy --input three.npy "${m4[@]}"
 expect_line 'the model returned status 5: an index operand is out of range'

@@ -149,7 +149,7 @@ expect_message "m $model CPU" "no value follows CPU"
 expect_message "m $model DIMS n=8 batch" "'batch' after DIMS is not NAME=VALUE"
 expect_message "m $model THREADS many" "THREADS is 'many', not a number"
 rm -r calls/build
-expect_message "m $model" "there is no default target for the processor 'riscv64'" -DCMAKE_SYSTEM_NAME=Linux -DCMAKE_SYSTEM_PROCESSOR=riscv64
+expect_message "m $model" "there is no default target for the processor 'mips64'" -DCMAKE_SYSTEM_NAME=Linux -DCMAKE_SYSTEM_PROCESSOR=mips64
 rm -r calls/build
 expect_message "m $model THREADS 2" "add C to the languages of the project" -DCMAKE_SYSTEM_NAME=Linux \
   -DCMAKE_SYSTEM_PROCESSOR=sparc64 -DLANGUAGE=CXX

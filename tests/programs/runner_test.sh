@@ -13,10 +13,6 @@ expect_line() {  # LINE: in the output of expect_status
   cat out.txt err.txt | grep -qE -- "$1" || fail "no line '$1' in: $(cat out.txt err.txt)"
 }
 
-npy() {  # TYPE SHAPE: the header of an array; its elements follow
-  printf '\x93NUMPY\x01\x00\x76\x00%-117s\n' "{'descr': '$1', 'fortran_order': False, 'shape': ($2), }"
-}
-
 expect_status 0 verify "$model" "$data" "${arm64[@]}"
 expect_line '^ok'
 expect_status 0 verify "$model" "$data" --layers "${arm64[@]}"
@@ -28,12 +24,12 @@ expect_status 0 verify "$model" "$data" "${arm64[@]}" --weights external=weights
 expect_status 0 bench "$model" --runs 3 "${arm64[@]}"
 expect_line '^3 runs: min '
 
+source "$source/tests/programs/sizes_on_targets.sh"
 echo 'def @main(%x: Tensor[(), float32]) { negative(%x) }' > scalar.rly
 { npy '<f4' ''; printf '\0\0\x80\x3f'; } > one.npy
 expect_status 0 run scalar.rly --input one.npy "${arm64[@]}"
 expect_line '^output0 float32 \(\): -1$'
 
-source "$source/tests/programs/sizes_on_targets.sh"
 for target in aarch64:qemu-aarch64 armv7-a:qemu-arm cortex-m4:qemu-arm; do check_sizes_on ${target%:*} ${target#*:}; done
 expect_status 1 run sizes.rly --input x.npy --input three.npy "${arm64[@]}"
 expect_line 'the model returned status 5: an index operand is out of range'

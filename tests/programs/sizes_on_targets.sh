@@ -1,5 +1,9 @@
 # Sourced by the tests of --runner: a model with sizes of the caller, sizes that data decide, and a status. Its inputs are
 # x.npy and two.npy, or three.npy, for which the run ends with a status; expected.txt has the results on this machine.
+npy() {  # TYPE SHAPE: the header of an array; its elements follow
+  printf '\x93NUMPY\x01\x00\x76\x00%-117s\n' "{'descr': '$1', 'fortran_order': False, 'shape': ($2), }"
+}
+
 cat > sizes.rly <<'END'
 def @main(%x: Tensor[(n), int32], %i: Tensor[(m), int64]) {
   let %a = nonzero(%x);

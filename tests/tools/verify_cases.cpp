@@ -73,7 +73,8 @@ std::optional<Emulation> find_emulation(const std::string& option) {
   const std::string name = option.substr(0, option.find(':'));
   auto target = targets::find_target(name, "", "", diagnostics);
   if (!target) return std::fprintf(stderr, "%s", diagnostics.str().c_str()), std::nullopt;
-  const std::string linux_emulator = name == "aarch64" ? "qemu-aarch64" : "qemu-arm";
+  const bool has_own_emulator = name == "aarch64" || name == "riscv64";
+  const std::string linux_emulator = has_own_emulator ? "qemu-" + name : "qemu-arm";
   const std::string emulator = name == option ? linux_emulator : option.substr(name.size() + 1);
   Emulation emulation{*std::move(target), emulator};
   emulation.compiler = emulation.is_board() ? "arm-none-eabi-gcc" : emulation.target.linux_compiler;

@@ -354,7 +354,7 @@ TEST_CASE("misspelled targets, CPUs and features have suggestions") {
   CHECK(error("x86_64", "", "") ==
         "dlcc: error[unknown-target]: there is no target 'x86_64'\n"
         "    help: did you mean 'x86-64'? the targets are x86-64, aarch64, cortex-m0plus, cortex-m3, "
-        "cortex-m4, cortex-m7, cortex-m33, cortex-m55, armv7-a\n");
+        "cortex-m4, cortex-m7, cortex-m33, cortex-m55, armv7-a, riscv64, riscv32\n");
   CHECK(error("x86-64", "haswel", "") ==
         "dlcc: error[unknown-target]: target x86-64 has no CPU 'haswel'\n"
         "    help: did you mean 'haswell'? 'dlcc targets' lists the CPUs\n");
