@@ -47,8 +47,12 @@ bool write_outputs(const std::vector<WantedOutput>& wanted, const emit::Interfac
       contents.push_back(tensor_file(w.file, interface.outputs[*w.index].name, results[*w.index]));
       continue;
     }
-    std::vector<NamedArray> arrays;
-    for (size_t k = 0; k < results.size(); ++k) arrays.push_back({interface.outputs[k].name, results[k]});
+    std::vector<NamedArray> arrays;  // a name that the model gives to several outputs is that of the first one
+    std::set<std::string> names;
+    for (size_t k = 0; k < results.size(); ++k) {
+      const emit::TensorInterface& output = interface.outputs[k];
+      arrays.push_back({names.insert(output.name).second ? output.name : output.identifier, results[k]});
+    }
     contents.push_back(write_npz(arrays));
   }
   for (size_t k = 0; k < wanted.size(); ++k) files.push_back({wanted[k].file, {contents[k]}});

@@ -133,6 +133,8 @@ struct OperatorSpec {
       sizes = {};
   // Whether the definition for given sizes of the result can do without the operands after the arguments.
   bool sizes_suffice = false;
+  // Attributes by which the given sizes are sizes, of which none is a code.
+  Attrs of_given_sizes = {};
   // The result is the real numbers that the first operand stores as integers. Graph passes compute with the stored
   // integers of weights, so importers do not evaluate the operator.
   bool dequantizes = false;
@@ -167,6 +169,7 @@ void OperatorTable::add(OperatorSpec<A> spec) {
                      .least_value = spec.least_value,
                      .attrs_type = &typeid(A),
                      .sizes_suffice = spec.sizes_suffice,
+                     .of_given_sizes = spec.of_given_sizes,
                      .dequantizes = spec.dequantizes},
               .fields = {spec.attributes.begin(), spec.attributes.end()},
               .copy = copy,

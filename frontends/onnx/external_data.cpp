@@ -45,7 +45,7 @@ std::optional<fs::path> resolve(const std::string& folder, const std::string& lo
     return std::nullopt;
   }
   if (!is_inside(file, root)) {
-    problem = "the location leads outside the model's folder";
+    problem = "the location is a link that leads outside the model's folder; put a copy of the file there";
     return std::nullopt;
   }
   return file;

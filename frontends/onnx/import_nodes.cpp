@@ -153,6 +153,7 @@ void Importer::convert(const schema::NodeProto& node, Scope& scope, const Body& 
           .random_sequences = random_sequences_,
           .bounds = options_.bounds,
           .bounded_loops = bounded_loops_,
+          .find_value = [&](const std::string& name) { return scope.find(name); },
           .import_branch = [&](const schema::GraphProto& g) { return import_branch(g, scope, body, location); },
           .import_inline =
               [&](const schema::GraphProto& g, const Values& given) {

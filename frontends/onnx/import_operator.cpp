@@ -59,8 +59,13 @@ static std::string suggest_in_domain(const std::string& domain, const std::strin
 // "did you mean 'Conv'?" for a name that is no operator of ONNX; "" if there is no suggestion. The name is qualified in
 // other domains.
 static std::string suggest_operator(const std::string& op) {
-  if (const size_t dot = op.rfind('.'); dot != std::string::npos)
-    return suggest_in_domain(op.substr(0, dot), op.substr(dot + 1));
+  if (const size_t dot = op.rfind('.'); dot != std::string::npos) {
+    const std::string domain = op.substr(0, dot), name = op.substr(dot + 1), near = suggest_in_domain(domain, name);
+    if (domain == "com.microsoft.nchwc")
+      return "onnxruntime has optimized the model for one machine; save it at the level EXTENDED or below";
+    if (!near.empty() || !std::ranges::binary_search(standard_operators(), name)) return near;
+    return fmt::format("ONNX's default domain has an operator {}", name);
+  }
   const auto [meant, rest] = find_foreign_operator(op);
   if (meant.empty()) return did_you_mean(op, standard_operators());
   return fmt::format("did you mean '{}'{}{}?", meant, rest.empty() ? "" : " ", rest);

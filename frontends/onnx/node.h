@@ -45,6 +45,8 @@ struct NodeContext {
   int64_t& random_sequences;                                       // number taken by earlier nodes
   const std::map<std::string, int64_t>& bounds;                    // upper bounds of data-dependent sizes, by variable
   std::map<std::string, const schema::NodeProto*>& bounded_loops;  // by the name in its body that a bound has
+  // The value of a name in the graphs around the node's subgraphs; null if there is none.
+  std::function<const Value*(const std::string& name)> find_value;
   // Import a subgraph as a block of its own or into the current block; its inputs are given. Empty if it was rejected.
   std::function<std::optional<Branch>(const schema::GraphProto&)> import_branch;
   std::function<std::optional<Values>(const schema::GraphProto&, const Values& inputs)> import_inline;

@@ -101,6 +101,12 @@ const std::string& DeclaredTypes::new_name(const std::string& key, const std::st
   return known->second;
 }
 
+const Value* Scope::find(const std::string& name) const {
+  for (const Scope* scope = this; scope; scope = scope->outer)
+    if (const auto value = scope->values.find(name); value != scope->values.end()) return &value->second;
+  return nullptr;
+}
+
 bool Scope::is_left_out(const std::string& name) const {
   if (left_out.contains(name)) return true;
   return outer && !values.contains(name) && !initializers.contains(name) && outer->is_left_out(name);

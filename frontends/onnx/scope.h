@@ -45,6 +45,8 @@ struct Scope {
   void add_initializers(schema::GraphProto&, Diagnostics&, const std::string& file);
   void add_initializers(const schema::GraphProto&, Diagnostics&, const std::string& file);
   void add_declarations(const schema::GraphProto&);
+  // The value of this name in this scope or one around it; null if there is none yet.
+  const Value* find(const std::string& name) const;
   // Whether the name is that of a function's input that the call omits.
   bool is_left_out(const std::string& name) const;
   // The names that nodes of the scope can use.

@@ -47,15 +47,16 @@ TargetFamily microcontroller_family(const std::string& name, const std::string& 
   base.linux_compiler = linux_compiler;
   base.is_freestanding = true;
   base.largest_object = INT32_MAX;
-  const auto dsp = has_fpu ? ByteProducts::scalar_pairs : ByteProducts::none;
+  // Without the DSP extension, each product of two bytes is an instruction, which is still faster than floats.
+  const auto in_pairs = ByteProducts::scalar_pairs;
   const bool has_helium = cpu_features(triple, name, "")->checkFeatures("+mve");
   const CodeLevel level{
       name, name, "", "",
-      microcontroller(has_fpu ? 32 : registers_without_fpu, has_fpu, has_helium ? ByteProducts::scalar_dot : dsp)};
+      microcontroller(has_fpu ? 32 : registers_without_fpu, has_fpu, has_helium ? ByteProducts::scalar_dot : in_pairs)};
   base.baseline = level;
   std::vector<CodeLevel> levels = {level};
   if (has_fpu)
-    levels.push_back({name + "+nofp", name, "", "-fpregs", microcontroller(registers_without_fpu, false, dsp)});
+    levels.push_back({name + "+nofp", name, "", "-fpregs", microcontroller(registers_without_fpu, false, in_pairs)});
   auto level_for = [level](const llvm::MCSubtargetInfo&, const std::string&, const std::string&) { return level; };
   return {base, {level}, levels, {}, level_for, [name](const auto& info) { return info.getCPU() == name; }};
 }

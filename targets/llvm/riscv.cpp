@@ -11,13 +11,15 @@ namespace {
 // Registers of RISC-V: x0, gp and tp hold no values. The calling conventions with F or D have 32 for floats; without
 // them, floats are in some of the general registers. The other numbers are estimates for a core that issues one or two
 // instructions in order, such as SiFive's U74: two loads or multiply-adds take a cycle each, and a multiply-add has a
-// latency of five cycles.
+// latency of five cycles. A product of two bytes is one instruction (targets/llvm/emit_byte_products.cpp has none for
+// two).
 tensor::Machine machine(const llvm::MCSubtargetInfo& info) {
   const bool has_floats = info.checkFeatures("+f");
   return {.vector_bytes = 4,
           .vector_registers = has_floats ? 32 : 8,
           .general_registers = 29,
           .has_fma = has_floats,
+          .byte_products = tensor::ByteProducts::scalar_pairs,
           .fma_units = 1,
           .accumulators_in_flight = 8,
           .product_registers = 1,

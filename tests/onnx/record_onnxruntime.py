@@ -345,6 +345,24 @@ def quantized_lstm():
          constants=(1, 2, 8, 9, 10, 11), hidden_size=2)
 
 
+def standard_operators_of_torch():
+    """Operators that torch's exporter wrote before the standard had them."""
+    image, grid = data.real(1, 2, 3, 4), data.real(1, 2, 3, 2, low=-1.2, high=1.2)
+    for mode in ("bilinear", "nearest", "bicubic"):
+        case("GridSample", [image, grid], mode=mode, padding_mode="border")
+    case("GridSample", [image, grid], align_corners=1)
+    case("Trilu", [data.real(2, 3, 4)])
+    case("Trilu", [data.real(3, 4), I64(1)], upper=0)
+
+
+def gathered_blocks():
+    indices = I64([[2, 0], [-1, 1]])
+    for bits, zeros in ((4, None), (4, data.whole(U8, 0, 255, 3, 1)), (8, None)):
+        packed, scales = data.whole(U8, 0, 255, 3, 32 * bits // 8), data.real(3, 2, low=0.01, high=0.1)
+        case("GatherBlockQuantized", [packed, indices, scales, zeros], constants=(0, 2, 3), bits=bits, block_size=16,
+             gather_axis=0, quantize_axis=1)
+
+
 def grouped_weights():
     """Groups of columns that fill blocks of the size 16 in another order, and others. With them, onnxruntime takes integer
     zero points for absent ones."""
@@ -372,7 +390,7 @@ def main():
     scores_of_attention()
     normalized_heads(caches)
     for add in (moved_quantized_data, fused_gemm, quantized_attention, grouped_weights, quantized_embeddings,
-                quantized_lstm):
+                quantized_lstm, standard_operators_of_torch, gathered_blocks):
         add()
     for op, list_of_cases in cases.items():
         text = f"# {op}: recorded from onnxruntime {onnxruntime.__version__}.\n"

@@ -72,4 +72,13 @@ expect_status 0 run sequences.onnx --input s=seq:2 --input 's[0]=data/input_3.pb
 says "pieces[0] float32 (4): 1 2 1 2" out.txt
 expect_status 1 run sequences.onnx --input s=data/input_3.pb --input o=none --input k=value:4 --input x=data/input_3.pb
 says "the bytes are not an ONNX SequenceProto" err.txt
+
+echo "a name is that of an input before it is that of a C identifier; an archive has both outputs of one name"
+cp "$4/equal_names.onnx" .
+tensor "$three$one" >other.pb
+given=(--input a.b=data/input_3.pb --input a_b=other.pb)
+expect_status 0 run equal_names.onnx "${given[@]}"
+says "y float32 (2): -2 1" out.txt
+expect_status 0 run equal_names.onnx "${given[@]}" --output both.npz
+grep -qa 'y_2.npy' both.npz || fail "both.npz lacks the second output"
 echo passed

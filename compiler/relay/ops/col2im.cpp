@@ -38,7 +38,8 @@ TypeResult type_of_col2im(const Col2ImAttrs& attrs, const Operands& in) {
   Dim channels = in[0].shape[1];
   for (const auto& size : taps) {
     if (!size) return tensor_result(Shape(rank + 2, unknown_dim()), in[0].dtype);
-    if (!(floor_mod(channels, *size) == Dim(0)))
+    const Dim rest = floor_mod(channels, *size);  // a run checks a rest that is not known
+    if (rest.is_constant() && !(rest == Dim(0)))
       return shape_error(fmt::format("{} channels are not divisible by a block of shape {}", in[0].shape[1].str(),
                                      str(a.block_shape)));
     channels = floor_div(channels, *size);

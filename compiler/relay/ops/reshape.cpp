@@ -216,16 +216,21 @@ TensorFunction define_reshape(const ReshapeAttrs& given, const Operands& in, con
   return d.finish();
 }
 
-// Sizes that disagree with the number of elements need no check here: the definition rejects them.
+// Sizes that disagree with the number of elements need no check here: the definition rejects them. Several -1 become
+// such sizes.
 std::vector<Expr> sizes_of_reshape(const ReshapeAttrs& a, const Operands& in, const std::vector<Tensor>& values,
                                    Definition&) {
   std::vector<Expr> sizes = elements_of(values[0]);
   const Shape& data = in[0].shape;
   Expr rest(product(data));  // the number of elements, divided by the sizes that are given
+  Expr unknown(0);           // the number of -1
   for (size_t k = 0; k < sizes.size(); ++k) {
     if (!a.allowzero && k < data.size()) sizes[k] = select(equal(sizes[k], Expr(0)), Expr(data[k]), sizes[k]);
-    rest = floor_div(rest, max(select(equal(sizes[k], Expr(-1)), Expr(1), sizes[k]), Expr(1)));
+    const Expr is_unknown = equal(sizes[k], Expr(-1));
+    rest = floor_div(rest, max(select(is_unknown, Expr(1), sizes[k]), Expr(1)));
+    unknown = unknown + cast(dtype::i64, is_unknown);
   }
+  rest = select(unknown <= Expr(1), rest, Expr(product(data) + Dim(1)));
   for (Expr& size : sizes) size = select(equal(size, Expr(-1)), rest, size);
   return sizes;
 }
@@ -273,6 +278,7 @@ void reshape(OperatorTable& table) {
       .compute_as = define_reshape,
       .sizes = sizes_of_reshape,
       .sizes_suffice = true,
+      .of_given_sizes = {{"allowzero", true}},
   });
   table.add(composed<ReshapeAttrs>(
       {.name = "contrib_reverse_reshape",

@@ -205,7 +205,7 @@ TypeResult type_of_tensor_scatter(const TensorScatterAttrs& a, const Operands& i
   const int axis = wrap_axis(a.axis, rank);
   if (axis == 0) return attribute_error("axis must not be the batch axis");
   for (int k = 0; k < rank; ++k)
-    if (k != axis && !(data[k] == update[k]))
+    if (k != axis && provably_different(data[k], update[k]))
       return shape_error(fmt::format("update has shape {}, the data {}", str(update), str(data)));
   if (provably_lt(data[axis], update[axis]))
     return shape_error(
@@ -222,6 +222,8 @@ TensorFunction define_tensor_scatter(const TensorScatterAttrs& a, const Operands
   const auto axis = static_cast<size_t>(wrap_axis(a.axis, data.rank()));
   const Expr extent(data.shape()[axis]), length(update.shape()[axis]);
   auto start = [&](Index i) { return cast(dtype::i64, starts(i[0])); };
+  for (size_t k = 0; k < data.shape().size(); ++k)
+    if (k != axis) require_equal_next(d, update.shape()[k], data.shape()[k]);
   d.require_next(
       [&](Index i) {
         const Expr below = a.circular ? start(i) < extent : start(i) <= extent - length;

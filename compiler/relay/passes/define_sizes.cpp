@@ -201,6 +201,7 @@ class SizeDefiner {
           size.v = d;
       }
       attrs.insert_or_assign(op.values[0], std::move(sizes));
+      for (const auto& [name, value] : op.of_given_sizes) attrs.insert_or_assign(name, value);
       operands.erase(operands.begin() + static_cast<std::ptrdiff_t>(arguments), operands.end());
       args.resize(arguments, Constant());
     }

@@ -22,7 +22,8 @@ void check_branches_agree(Node& n, const Values& then_values, const Values& else
     const std::string found =
         fmt::format("result {} is {} in one branch and {} in the other", k, describe(a), describe(b));
     if (a.structure || b.structure) {
-      n.check(same_structure(a, b), DiagnosticId::dynamic_shape, found,
+      n.check(same_structure(a, b), DiagnosticId::dynamic_shape,
+              is_strings(a) && is_strings(b) ? fmt::format("result {} is other strings in each branch", k) : found,
               "make the condition a constant; for an input of the model: --input NAME=value:1");
       continue;
     }

@@ -63,7 +63,9 @@ std::optional<Transposed> read_transposed(Node& n) {
   Transposed t{{}, n.integer("group", 1), 1, data.type.shape[0], shape[0], 0};
   n.check(t.groups >= 1 && t.inputs % std::max<int64_t>(t.groups, 1) == 0, DiagnosticId::bad_attribute,
           fmt::format("{} channels of W cannot be divided into {} groups", t.inputs, t.groups));
-  n.check(data.type.shape[1] == Dim(t.inputs), DiagnosticId::shape_mismatch,
+  Shape with_channels = data.type.shape;
+  with_channels[1] = Dim(t.inputs);
+  n.check(n.require_shape(0, with_channels), DiagnosticId::shape_mismatch,
           fmt::format("W is for {} channels, X has {}", t.inputs, data.type.shape[1].str()));
   for (size_t k = 0; k < rank; ++k) {
     n.check(taps[k] >= 1 && strides[k] >= 1 && dilations[k] >= 1, DiagnosticId::bad_attribute,

@@ -56,10 +56,9 @@ std::optional<std::vector<int64_t>> axes_attribute(Node& n, int64_t rank) {
 }
 
 bool check_length(Node& n, int input, size_t length) {
-  const Value& list = n.in(input);
-  return n.check(list.rank() == 1 && list.type.shape[0] == Dim(static_cast<int64_t>(length)),
-                 DiagnosticId::shape_mismatch,
-                 fmt::format("{} must have {} numbers, found {}", list.role, length, describe(list.type)));
+  const std::string found = describe(n.in(input).type);
+  return n.check(n.require_shape(input, {Dim(static_cast<int64_t>(length))}), DiagnosticId::shape_mismatch,
+                 fmt::format("{} must have {} numbers, found {}", n.in(input).role, length, found));
 }
 
 }  // namespace dlcc::frontends::onnx

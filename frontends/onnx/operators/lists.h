@@ -22,7 +22,7 @@ Value stacked(Node&, const Values&, int64_t axis);
 // The attribute `axes`, each in [0, rank) and named once; all axes without it.
 std::optional<std::vector<int64_t>> axes_attribute(Node&, int64_t rank);
 
-// Checks that an input is a list of `length` numbers.
+// Whether an input is a list of `length` numbers, with a report if not. A run checks a length that is not known.
 bool check_length(Node&, int input, size_t length);
 
 }  // namespace dlcc::frontends::onnx

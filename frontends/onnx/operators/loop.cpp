@@ -24,6 +24,9 @@ class LoopNode {
       if (n_.has(k) && n_.in(k).structure) return unrolled_loop(n_, *body_);
     const std::optional<Value> count = scalar_input(0, dtype::i64, "one integer");
     const std::optional<Value> first = scalar_input(1, dtype::boolean, "one bool");
+    if (n_.failed()) return {};
+    const auto trips = known_trip_count(n_.context().builder, count);
+    if (trips && trips->is_constant() && selects_shape()) return unrolled_loop(n_, *body_);
     if (never_runs(count, first) && n_.output_count() <= carried_count()) return initial_values();
     find_limit(count);
     GrowingValues::Parts changed{.count = count, .counter = counter_name()};
@@ -113,6 +116,18 @@ class LoopNode {
     Values values;
     for (int k = 0; k < carried_count(); ++k) values.push_back(n_.in(before_carried + k));
     return values;
+  }
+
+  // Whether an iteration reads a tensor of a sequence from around the loop, whose tensors have several shapes: the
+  // position in the sequence must then be known at compile time.
+  bool selects_shape() const {
+    return std::ranges::any_of(body_->node(), [&](const schema::NodeProto& node) {
+      if (node.op_type() != "SequenceAt" || node.input_size() == 0) return false;
+      const Value* sequence = n_.context().find_value(node.input(0));
+      if (!sequence || !is_sequence(*sequence)) return false;
+      const Values& tensors = sequence->structure->elements;
+      return std::ranges::any_of(tensors, [&](const Value& v) { return v.type.shape != tensors[0].type.shape; });
+    });
   }
 
   int carried_count() const { return std::max(n_.input_count() - before_carried, 0); }

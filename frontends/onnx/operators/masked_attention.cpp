@@ -61,14 +61,15 @@ static Value per_sequence(Node& n, const Value& list) {
   return n.call("expand_dims", {n.cast(list, dtype::i64)}, {{"axis", 1}, {"num_newaxis", 3}});
 }
 
-// Lengths, or ends and beginnings, as bools [batch, 1, 1, keys].
-static std::optional<Value> keys_in_range(Node& n, const Value& list, const AttentionHeads& heads) {
+// Lengths, or ends and beginnings, as bools [batch, 1, 1, keys]. A list of another symbolic length has lengths.
+static std::optional<Value> keys_in_range(Node& n, int input, const AttentionHeads& heads) {
   const Dim batch = heads.query.type.shape[0], keys = heads.key.type.shape[2];
-  const bool with_beginnings = list.type.shape[0] == batch * Dim(2);
-  if (!n.check(with_beginnings || list.type.shape[0] == batch, DiagnosticId::unsupported_attribute,
-               fmt::format("{} must have one number for each of the {} sequences, or two, found {}", list.role,
-                           batch.str(), list.type.shape[0].str())))
+  const bool with_beginnings = n.in(input).type.shape[0] == batch * Dim(2);
+  if (!n.check(with_beginnings || n.require_shape(input, {batch}), DiagnosticId::unsupported_attribute,
+               fmt::format("{} must have one number for each of the {} sequences, or two, found {}", n.in(input).role,
+                           batch.str(), n.in(input).type.shape[0].str())))
     return std::nullopt;
+  const Value& list = n.in(input);
   const Value at = n.call("iota", {}, {{"shape", relay::sizes_attribute({keys})}, {"dtype", "int64"}, {"axis", 0}});
   auto part = [&](const Dim& begin, const Dim& end) {
     return per_sequence(n, n.call("strided_slice", {list},
@@ -84,7 +85,7 @@ static std::optional<Value> keys_in_range(Node& n, const Value& list, const Atte
 std::optional<Value> kept_keys(Node& n, int input, const AttentionHeads& heads) {
   if (!n.has(input) || heads.poisoned()) return std::nullopt;
   const Value& m = n.in(input);
-  if (m.rank() == 1) return keys_in_range(n, m, heads);
+  if (m.rank() == 1) return keys_in_range(n, input, heads);
   if (!n.check(m.rank() == 2 || m.rank() == 3, DiagnosticId::unsupported_attribute,
                fmt::format("{} must have the axes batch and keys, or batch, queries and keys", m.role)))
     return std::nullopt;

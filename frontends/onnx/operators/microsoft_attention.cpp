@@ -231,12 +231,15 @@ void add_microsoft_attention(Table& table) {
        convert_cached_rotary_embedding, true},
   });
   const std::string condition =
-      "the size of a head is known at compile time, masks have one to three axes, and keys of earlier runs are joined, "
+      "the size of a head is known at compile time, masks have one to three axes, one of one axis one or two numbers "
+      "for each sequence, and keys of earlier runs are "
+      "joined, "
       "not stored in place";
   table.only_if("com.microsoft.Attention", condition);
   table.only_if("com.microsoft.QAttention", condition);
   table.only_if("com.microsoft.MultiHeadAttention", condition);
-  table.only_if("com.microsoft.RotaryEmbedding", "the size of a head is known at compile time, scale is 1");
+  table.only_if("com.microsoft.RotaryEmbedding",
+                "the size of a head is known at compile time, scale is 1, and is_packed_batching is 0");
 }
 
 }  // namespace dlcc::frontends::onnx

@@ -1,4 +1,4 @@
-// Products with quantized weights in the domain com.microsoft: MatMulNBits, DynamicQuantizeMatMul.
+// Quantized weights in the domain com.microsoft: MatMulNBits, GatherBlockQuantized, DynamicQuantizeMatMul.
 #include <algorithm>
 
 #include "frontends/onnx/operators/arithmetic.h"
@@ -142,6 +142,42 @@ Values convert_matmul_nbits(Node& n) {
   return {n.has(bias) ? add(n, y, n.in(bias)) : y};
 }
 
+// ---- GatherBlockQuantized -----------------------------------------------------------------------------------------
+
+// Constant numbers that are packed along the last axis, in a tensor of this shape.
+Value unpacked(Node& n, const Value& packed, DType type, const std::vector<int64_t>& shape) {
+  int64_t rows = 1;
+  for (size_t k = 0; k + 1 < shape.size(); ++k) rows *= shape[k];
+  const Value numbers = unpacked(n, packed, type, rows, shape.back());
+  if (numbers.poisoned || shape.size() == 2) return numbers;
+  return n.cast(n.reshape(n.cast(numbers, dtype::u8), shape_of(shape)), type);  // no reshape of less than 8 bits
+}
+
+// Slices of data that is quantized in blocks along an axis. Data of bytes may hold several numbers in each.
+Values convert_gather_block_quantized(Node& n) {
+  enum { data, indices, scales, zero_points };
+  const Value& given = n.in(data);
+  const auto gathered = n.axis_of(n.integer("gather_axis", 0), given.rank());
+  const auto quantized = n.axis_of(n.integer("quantize_axis", 1), given.rank());
+  const int64_t width = n.integer("bits", 4), block = n.integer("block_size", 128);
+  const auto type = packed_type(width);
+  n.check(type.has_value(), DiagnosticId::unsupported_attribute, fmt::format("bits is {}", width), "it is 2, 4 or 8");
+  n.check(is_static(given.type.shape) && is_static(n.in(scales).type.shape), DiagnosticId::dynamic_shape,
+          "the sizes of data and scales must be known at compile time");
+  if (n.failed() || !gathered || !quantized) return {};
+  const bool packed = given.type.dtype == dtype::u8;
+  std::vector<int64_t> shape = static_shape(given.type.shape);
+  if (packed) shape.back() *= 8 / width;
+  const Value numbers = packed ? unpacked(n, given, *type, shape) : given;
+  Value zero = n.scalar(packed ? *type : given.type.dtype, packed ? static_cast<double>(int64_t{1} << (width - 1)) : 0);
+  if (n.has(zero_points))
+    zero = packed ? unpacked(n, n.in(zero_points), *type, static_shape(n.in(scales).type.shape)) : n.in(zero_points);
+  if (n.failed()) return {};
+  const Value real =
+      n.call("qnn.dequantize", {numbers, n.in(scales), zero}, {{"axis", *quantized}, {"block_size", block}});
+  return {n.call("take", {real, n.in(indices)}, {{"axis", *gathered}, {"mode", "strict"}})};
+}
+
 // ---- DynamicQuantizeMatMul ----------------------------------------------------------------------------------------
 
 // A, quantized to uint8 by its range, times the integers B, as a number of float32.
@@ -161,9 +197,13 @@ Values convert_dynamic_quantize_matmul(Node& n) {
 void add_microsoft_weights(Table& table) {
   table.add({
       {"com.microsoft.MatMulNBits", 1, "A B scales zero_points g_idx bias", 3, 6, 1, convert_matmul_nbits},
+      {"com.microsoft.GatherBlockQuantized", 1, "data indices scales zero_points", 3, 4, 1,
+       convert_gather_block_quantized},
       {"com.microsoft.DynamicQuantizeMatMul", 1, "A B b_scale b_zero_point bias", 3, 5, 1,
        convert_dynamic_quantize_matmul},
   });
+  table.only_if("com.microsoft.GatherBlockQuantized",
+                "bits is 2, 4 or 8, and data of bytes and its zero_points are constants");
   table.only_if("com.microsoft.MatMulNBits", "bits is 2, 4 or 8, and B, integer zero_points and g_idx are constants");
 }
 

@@ -47,17 +47,15 @@ std::optional<Dim> features_of(Node& n, const Value& x) {
 // An attribute with one number for all features, or one number for each feature.
 Value per_feature(Node& n, const Value& x, const char* name, float otherwise) {
   const auto list = n.numbers(name).value_or(std::vector<float>{otherwise});
-  const auto features = features_of(n, x);
-  n.check(list.size() == 1 || (features && *features == Dim(static_cast<int64_t>(list.size()))),
-          DiagnosticId::shape_mismatch,
-          fmt::format("attribute '{}' has {} numbers for {} features", name, list.size(),
-                      features ? features->str() : "?"));
+  if (list.size() == 1) return n.scalar(dtype::f32, static_cast<double>(list[0]));
+  n.check(features_of(n, x) && require_features(n, 0, static_cast<int64_t>(list.size())), DiagnosticId::shape_mismatch,
+          fmt::format("attribute '{}' has {} numbers for data {}", name, list.size(), describe(x.type)));
   return n.failed() ? Value::poison() : real_list(dtype::f32, list);
 }
 
 Values convert_scaler(Node& n) {
-  const Value x = n.cast(n.in(0), dtype::f32);
   Value offset = per_feature(n, n.in(0), "offset", 0), scale = per_feature(n, n.in(0), "scale", 1);
+  const Value x = n.cast(n.in(0), dtype::f32);
   return {n.call("multiply", {n.call("subtract", {x, offset}), scale})};
 }
 
@@ -78,19 +76,18 @@ Values convert_normalizer(Node& n) {
 }
 
 Values convert_imputer(Node& n) {
-  const Value& x = n.in(0);
-  const bool integers = is_integer(x.type.dtype);
+  const bool integers = is_integer(n.in(0).type.dtype);
   const auto floats = n.numbers("imputed_value_floats");
   const auto whole = n.integers("imputed_value_int64s");
   const double replaced_float = n.number("replaced_value_float", 0);
   const int64_t replaced_whole = n.integer("replaced_value_int64", 0);
-  n.check(x.rank() >= 1, DiagnosticId::shape_mismatch, "X must have an axis of features");
-  const auto features = n.failed() ? std::nullopt : std::optional(x.type.shape.back());
+  n.check(n.in(0).rank() >= 1, DiagnosticId::shape_mismatch, "X must have an axis of features");
   const size_t count = integers ? (whole ? whole->size() : 0) : (floats ? floats->size() : 0);
-  n.check(count == 1 || (features && *features == Dim(static_cast<int64_t>(count))), DiagnosticId::shape_mismatch,
-          fmt::format("there are {} imputed values of the element type for {} features", count,
-                      features ? features->str() : "?"));
+  n.check(count == 1 || (count > 1 && require_features(n, 0, static_cast<int64_t>(count))),
+          DiagnosticId::shape_mismatch,
+          fmt::format("there are {} imputed values of the element type for data {}", count, describe(n.in(0).type)));
   if (n.failed()) return {};
+  const Value& x = n.in(0);
   Value imputed = integers ? Value::of(Constant::of(dtype::i64, {static_cast<int64_t>(count)}, *whole))
                            : real_list(dtype::f32, *floats);
   const bool replaces_nan = !integers && std::isnan(replaced_float);
@@ -154,8 +151,8 @@ Values convert_feature_vectorizer(Node& n) {
           "attribute 'inputdimensions' must have one number for each input");
   Values columns;
   for (int k = 0; k < n.input_count() && !n.failed(); ++k) {
-    const auto features = features_of(n, n.in(k));
-    n.check(features && *features == Dim((*sizes)[static_cast<size_t>(k)]), DiagnosticId::shape_mismatch,
+    n.check(features_of(n, n.in(k)) && require_features(n, k, (*sizes)[static_cast<size_t>(k)]),
+            DiagnosticId::shape_mismatch,
             fmt::format("{} is {}, but attribute 'inputdimensions' has {} features", n.in(k).role,
                         describe(n.in(k).type), (*sizes)[static_cast<size_t>(k)]));
     columns.push_back(rows_of_features(n, k, false));

@@ -9,15 +9,13 @@ namespace {
 
 // x * coefficients^T + intercepts, [rows, targets], for coefficients [targets, features].
 Value linear_scores(Node& n, int64_t targets) {
-  const Value x = rows_of_features(n, 0, false);
   const auto coefficients = n.numbers("coefficients").value_or(std::vector<float>{});
   const auto given = n.numbers("intercepts");
-  if (n.failed()) return Value::poison();
-  const Dim& features = x.type.shape[1];
   const auto count = static_cast<int64_t>(coefficients.size());
-  n.check(targets > 0 && targets <= count && count % targets == 0 && Dim(count / targets) == features,
+  n.check(targets > 0 && targets <= count && count % targets == 0 && require_features(n, 0, count / targets),
           DiagnosticId::shape_mismatch,
-          fmt::format("there are {} coefficients for {} targets and {} features", count, targets, features.str()));
+          fmt::format("there are {} coefficients for {} targets and data {}", count, targets, describe(n.in(0).type)));
+  const Value x = rows_of_features(n, 0, false);
   if (n.failed()) return Value::poison();
   const std::vector<float> intercepts = given.value_or(std::vector<float>(static_cast<size_t>(targets)));
   n.check(static_cast<int64_t>(intercepts.size()) == targets, DiagnosticId::bad_attribute,

@@ -89,6 +89,13 @@ Value rows_of_features(Node& n, int input, bool keeps_float64) {
   return n.cast(rows, keeps_float64 && x.type.dtype == dtype::f64 ? dtype::f64 : dtype::f32);
 }
 
+bool require_features(Node& n, int input, int64_t features) {
+  Shape shape = n.in(input).type.shape;
+  if (shape.empty()) return false;
+  shape.back() = Dim(features);
+  return n.require_shape(input, shape);
+}
+
 Value real_list(DType type, const std::vector<float>& values) {
   return real_table(type, values, -1, static_cast<int64_t>(values.size()));
 }

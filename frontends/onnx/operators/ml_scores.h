@@ -33,6 +33,9 @@ Value best_of_row(Node&, const Value& scores);
 // The input as float64 if it is, else as float32. Reports inputs that are no [rows, features] or [features].
 Value rows_of_features(Node&, int input, bool keeps_float64);
 
+// Whether the input has this number of features, the size of its last axis; a run checks a size that is not known.
+bool require_features(Node&, int input, int64_t features);
+
 // A constant of a float type and rank 1, or of another shape with as many elements.
 Value real_list(DType, const std::vector<float>& values);
 Value real_table(DType, const std::vector<float>& values, int64_t rows, int64_t columns);

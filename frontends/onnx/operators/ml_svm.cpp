@@ -41,16 +41,17 @@ Value kernels(Node& n, const Kernel& k, const Value& x, const Value& vectors) {
   return k.type == "POLY" ? n.call("power", {scaled, number(k.degree)}) : n.call("tanh", {scaled});
 }
 
-// The rows of an attribute as a table with as many columns as the input has features. Empty, with a report, if they
-// do not fit.
-std::optional<Value> rows_of(Node& n, const char* name, const Value& x, int64_t rows) {
+// The rows of an attribute as a table with as many columns as the data x, the rows of the first input, has features,
+// which then have that number. Empty, with a report, if they do not fit.
+std::optional<Value> rows_of(Node& n, const char* name, Value& x, int64_t rows) {
   const auto numbers = n.numbers(name).value_or(std::vector<float>{});
-  const auto features = x.poisoned ? std::nullopt : x.type.shape[1].constant();
   const auto count = static_cast<int64_t>(numbers.size());
-  n.check(features && rows > 0 && count % rows == 0 && count / rows == *features, DiagnosticId::shape_mismatch,
-          fmt::format("attribute '{}' has {} numbers for {} vectors of {} features", name, count, rows,
-                      x.poisoned ? "?" : x.type.shape[1].str()));
-  return n.failed() ? std::nullopt : std::optional(real_table(dtype::f32, numbers, rows, *features));
+  n.check(rows > 0 && count > 0 && count % rows == 0 && require_features(n, 0, count / rows),
+          DiagnosticId::shape_mismatch,
+          fmt::format("attribute '{}' has {} numbers for {} vectors and data {}", name, count, rows,
+                      describe(n.in(0).type)));
+  x = rows_of_features(n, 0, false);
+  return n.failed() ? std::nullopt : std::optional(real_table(dtype::f32, numbers, rows, count / rows));
 }
 
 Value with_rho(Node& n, const Value& scores, const std::vector<float>& rho) {
@@ -66,7 +67,7 @@ std::vector<float> read_rho(Node& n, size_t count) {
 
 Values convert_svm_regressor(Node& n) {
   const Kernel kernel = read_kernel(n);
-  const Value x = rows_of_features(n, 0, false);
+  Value x = rows_of_features(n, 0, false);
   const int64_t supports = n.integer("n_supports", 0);
   const bool one_class = n.flag("one_class", false);
   const std::string post = n.text("post_transform", "NONE");
@@ -100,7 +101,7 @@ class PairwiseClassifier {
       for (size_t j = i + 1; j < labels.count; ++j) pairs_.emplace_back(i, j);
   }
 
-  Values convert(const Value& x, const Kernel& kernel, const std::string& post) {
+  Values convert(Value x, const Kernel& kernel, const std::string& post) {
     const int64_t all = std::accumulate(vectors_.begin(), vectors_.end(), int64_t{0});
     const auto rho = read_rho(n_, pairs_.size());
     const auto a = n_.numbers("prob_a"), b = n_.numbers("prob_b");
@@ -180,7 +181,7 @@ class PairwiseClassifier {
 Values convert_svm_classifier(Node& n) {
   const Kernel kernel = read_kernel(n);
   const ClassLabels labels = class_labels(n, "classlabels_ints");
-  const Value x = rows_of_features(n, 0, false);
+  Value x = rows_of_features(n, 0, false);
   const std::string post = n.text("post_transform", "NONE");
   const auto vectors = n.integers("vectors_per_class");
   for (int64_t count : vectors.value_or(std::vector<int64_t>{}))
@@ -189,8 +190,8 @@ Values convert_svm_classifier(Node& n) {
   n.check(labels.count >= 2, DiagnosticId::unsupported_attribute, "a classifier needs at least two labels");
   if (n.failed()) return {};
   if (vectors && !vectors->empty()) return PairwiseClassifier(n, labels, *vectors).convert(x, kernel, post);
-  // One linear function for each class.
-  n.ignore("support_vectors");
+  // One linear function for each class, whose scores are no probabilities.
+  for (const char* unused : {"support_vectors", "prob_a", "prob_b"}) n.ignore(unused);
   const std::vector<float> rho = read_rho(n, 1);
   auto rows = rows_of(n, "coefficients", x, static_cast<int64_t>(labels.count));
   if (!rows) return {};

@@ -75,8 +75,8 @@ void TableBuilder::add(size_t k, const TreeNode& n) {
     case TreeMode::equal:
       rows_[k] = equal(n.feature, n.value, n.if_true, n.if_false, missing);
       return;
-    case TreeMode::not_equal:  // NaN differs from every value
-      rows_[k] = equal(n.feature, n.value, n.if_false, n.if_true, false);
+    case TreeMode::not_equal:
+      rows_[k] = equal(n.feature, n.value, n.if_false, n.if_true, !missing);
       return;
     case TreeMode::member: {
       size_t otherwise = n.if_false;

@@ -300,7 +300,7 @@ Values convert_tile_of_axis(Node& n) {
 }
 
 Values convert_tile(Node& n) {
-  n.check(n.in(1).type.shape == Shape{Dim(n.in(0).rank())}, DiagnosticId::shape_mismatch,
+  n.check(n.require_shape(1, {Dim(n.in(0).rank())}), DiagnosticId::shape_mismatch,
           fmt::format("repeats must be a list with one element for each of the {} axes of input, found {}",
                       n.in(0).rank(), describe(n.in(1).type)));
   return {n.call("tile", {n.in(0), n.in(1)})};

@@ -44,11 +44,10 @@ std::vector<Grams> read_grams(Node& n) {
     all.push_back(std::move(grams));
   }
   constexpr int64_t most_columns = 1 << 24;  // more than any vocabulary has
-  std::set<int64_t> used;
   for (const Grams& grams : all)
     for (int64_t c : grams.columns) {
-      n.check(c >= 0 && used.insert(c).second, DiagnosticId::bad_attribute,
-              fmt::format("attribute 'ngram_indexes' has {} twice, or it is no column", c));
+      n.check(c >= 0, DiagnosticId::bad_attribute,
+              fmt::format("attribute 'ngram_indexes' has {}, which is no column", c));
       n.check(
           c < most_columns, DiagnosticId::too_large,
           fmt::format("attribute 'ngram_indexes' has column {}; at most {} columns are supported", c, most_columns));
@@ -84,14 +83,24 @@ std::optional<Value> counts(Node& n, const Value& rows, int64_t width, const Gra
   return sum;
 }
 
-// Counts in the columns that the n-grams have: columns of the result without an n-gram are 0.
+// Counts in the columns that the n-grams have. A column is the sum of its n-grams, 0 without one.
 Value in_columns(Node& n, const Value& rows, const Values& parts, const std::vector<int64_t>& columns, int64_t width) {
-  std::vector<int64_t> source(static_cast<size_t>(width), static_cast<int64_t>(columns.size()));
-  for (size_t k = 0; k < columns.size(); ++k) source[static_cast<size_t>(columns[k])] = static_cast<int64_t>(k);
+  const std::vector<int64_t> none(static_cast<size_t>(width), static_cast<int64_t>(columns.size()));
+  std::vector<std::vector<int64_t>> sources = {none};  // the first n-gram of each column, the second one, ...
+  std::vector<size_t> found(static_cast<size_t>(width));
+  for (size_t k = 0; k < columns.size(); ++k) {
+    const auto column = static_cast<size_t>(columns[k]);
+    if (found[column] == sources.size()) sources.push_back(none);
+    sources[found[column]++][column] = static_cast<int64_t>(k);
+  }
   Values all = parts;
   all.push_back(
       n.call("full", {n.scalar(dtype::i64, 0)}, {{"shape", relay::sizes_attribute({rows.type.shape[0], Dim(1)})}}));
-  return n.call("take", {n.call("concatenate", all, {{"axis", 1}}), integers(source)}, {{"axis", 1}});
+  const Value counts = n.call("concatenate", all, {{"axis", 1}});
+  Value sum = n.call("take", {counts, integers(sources[0])}, {{"axis", 1}});
+  for (size_t k = 1; k < sources.size(); ++k)
+    sum = n.call("add", {sum, n.call("take", {counts, integers(sources[k])}, {{"axis", 1}})});
+  return sum;
 }
 
 // The weights of the columns. They are numbered as the n-grams are.

@@ -95,11 +95,12 @@ Values convert_trilu(Node& n) {
 
 // Negative indices count from the end; an index that is out of range selects nothing.
 Values convert_one_hot(Node& n) {
-  const Value depth = only_element(n, 1), &values = n.in(2);
+  const Value depth = only_element(n, 1);
   const auto axis = n.axis_of(n.integer("axis", -1), n.in(0).rank() + 1);
-  n.check(values.type.shape == Shape{2}, DiagnosticId::shape_mismatch,
-          fmt::format("values must be the two values off and on, found {}", describe(values.type)));
+  n.check(n.require_shape(2, {Dim(2)}), DiagnosticId::shape_mismatch,
+          fmt::format("values must be the two values off and on, found {}", describe(n.in(2).type)));
   if (n.failed()) return {};
+  const Value& values = n.in(2);
   const Value count = n.cast(depth, dtype::i64), given = n.cast(n.in(0), dtype::i64);
   Value indices = n.call("where", {n.call("less", {given, n.scalar(dtype::i64, 0)}), add(n, given, count), given});
   indices = n.call("expand_dims", {indices}, {{"axis", *axis}});
@@ -144,6 +145,7 @@ void add_positions(Table& table) {
       {"OneHot", 9, "indices depth values", 3, 3, 1, convert_one_hot},
       {"Range", 11, "start limit delta", 3, 3, 1, convert_range},
       {"Trilu", 14, "input k", 1, 2, 1, convert_trilu, true},
+      {"com.microsoft.Trilu", 1, "X k", 1, 2, 1, convert_trilu, true},
   });
 }
 

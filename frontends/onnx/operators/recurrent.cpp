@@ -54,9 +54,13 @@ class Layer {
 
   bool read_sizes() {
     const Value &x = n_.in(data), &r = n_.in(recurrent_weights);
-    auto hidden = r.rank() == 3 ? r.type.shape[cell_.quantized ? 1 : 2].constant() : std::nullopt;
-    if (!n_.check(x.rank() == 3 && hidden, DiagnosticId::shape_mismatch, "X and R must have three axes")) return false;
-    hidden_ = *hidden;
+    if (!n_.check(x.rank() == 3 && r.rank() == 3, DiagnosticId::shape_mismatch, "X and R must have three axes"))
+      return false;
+    const auto hidden = r.type.shape[cell_.quantized ? 1 : 2].constant();
+    if (!n_.check(hidden || n_.has_attr("hidden_size"), DiagnosticId::dynamic_shape,
+                  "the hidden size must be known at compile time: by R or the attribute hidden_size"))
+      return false;
+    hidden_ = hidden.value_or(n_.integer("hidden_size", 0));
     int64_t declared = n_.integer("hidden_size", hidden_);
     n_.check(declared == hidden_, DiagnosticId::shape_mismatch,
              fmt::format("hidden_size is {}, but R is for {}", declared, hidden_));

@@ -140,10 +140,11 @@ Values resize_by_ratio(Node& n, const Value& scales, const char* rounding) {
   for (int64_t k = 0; k < x.rank(); ++k) axes.push_back(k);
   relay::Attrs attrs = {
       {"method", resize_method(n)}, {"coordinate_transformation_mode", "asymmetric"}, {"rounding_method", rounding}};
-  n.check(scales.rank() == 1 && scales.type.shape[0] == Dim(x.rank()), DiagnosticId::shape_mismatch,
+  const auto one_each = n.with_shape(scales, {Dim(x.rank())});
+  n.check(one_each.has_value(), DiagnosticId::shape_mismatch,
           fmt::format("there must be a scale for each of {} axes, found {}", x.rank(), describe(scales.type)));
   if (n.failed()) return {};
-  return {emit(n, target_of_scales(n, scales, axes), attrs)};
+  return {emit(n, target_of_scales(n, *one_each, axes), attrs)};
 }
 
 Values convert_upsample_by_factors(Node& n) {
@@ -193,6 +194,7 @@ void add_resize(Table& table) {
       {"Resize", 10, "X scales", 2, 2, 1, bools_as(dtype::f32, convert_resize_by_scales)},
       {"Resize", 11, "X roi scales sizes", 1, 4, 1, bools_as(dtype::f32, convert_resize)},
   });
+  table.only_if("Resize", "with antialias the sizes of X and of the result are known at compile time");
 }
 
 }  // namespace dlcc::frontends::onnx

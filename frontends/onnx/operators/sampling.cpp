@@ -93,12 +93,13 @@ Values convert_deform_conv(Node& n) {
 void add_sampling(Table& table) {
   table.add({
       {"GridSample", 16, "X grid", 2, 2, 1, bools_as(dtype::f32, convert_grid_sample)},
+      {"com.microsoft.GridSample", 1, "X Grid", 2, 2, 1, convert_grid_sample},
       {"AffineGrid", 20, "theta size", 2, 2, 1, convert_affine_grid},
       {"RoiAlign", 10, "X rois batch_indices", 3, 3, 1, convert_roi_align},
       {"MaxRoiPool", 1, "X rois", 2, 2, 1, convert_max_roi_pool},
       {"DeformConv", 19, "X W offset B mask", 3, 5, 1, convert_deform_conv},
   });
-  table.only_if("DeformConv", "the sizes of W are known at compile time");
+  table.only_if("DeformConv", "there are two spatial axes, and the sizes of W are known at compile time");
 }
 
 }  // namespace dlcc::frontends::onnx

@@ -53,7 +53,10 @@ Values convert_empty(Node& n) {
 Values convert_construct(Node& n) {
   const Values inputs = n.all_inputs();
   for (const Value& v : inputs)
-    n.check(!v.structure && v.type.dtype == inputs[0].type.dtype, DiagnosticId::type_mismatch,
+    n.check(!v.structure, DiagnosticId::unsupported_type,
+            fmt::format("a sequence has tensors of numbers, found {}", describe(v)));
+  for (const Value& v : inputs)
+    n.check(n.failed() || v.type.dtype == inputs[0].type.dtype, DiagnosticId::type_mismatch,
             fmt::format("the tensors must have one element type, found {} and {}", describe(inputs[0]), describe(v)));
   return {sequence_of(inputs)};
 }

@@ -1,5 +1,5 @@
 // ai.onnx.ml: features, linear models, support vector machines, trees and labels. Expected values are onnxruntime's,
-// which has the probabilities of support vector machines within 0.01 only.
+// which has the probabilities of support vector machines within 0.01 only, but for BRANCH_NEQ with NaN.
 #include "evaluated.h"
 
 namespace dlcc::frontends::onnx {
@@ -125,7 +125,7 @@ TEST_CASE("numbers of vectors and targets that no model has are refused") {
                     ml_node("SVMRegressor", reals("coefficients", {1, 2}) + reals("support_vectors", {1, 1}) +
                                                 reals("rho", {0}) + integer("n_supports", int64_t{1} << 62)) +
                     one_output,
-                1, "numbers for 4611686018427387904 vectors of 2 features"));
+                1, "numbers for 4611686018427387904 vectors and data float32 [n, 2]"));
   for (const int64_t targets : {int64_t{-1}, int64_t{0}, int64_t{1} << 62}) {
     const std::string attributes = reals("coefficients", {1, 2}) + integer("targets", targets);
     CHECK(refused(matrix() + ml_node("LinearRegressor", attributes) + one_output, 1, "there are 2 coefficients for"));
@@ -178,14 +178,14 @@ TEST_CASE("trees with each comparison; NaN follows the child for missing values"
                                                           {"BRANCH_LT", "10 20 20"},
                                                           {"BRANCH_GTE", "20 10 10"},
                                                           {"BRANCH_GT", "20 20 10"},
-                                                          {"BRANCH_EQ", "20 10 20"}};
+                                                          {"BRANCH_EQ", "20 10 20"},
+                                                          {"BRANCH_NEQ", "10 20 10"}};
   for (const auto& [mode, scores] : expected)
     for (int missing : {0, 1}) {
       CAPTURE(mode);
       CHECK(result("TreeEnsembleRegressor", one_comparison(mode, missing) + targets(), x, 3) ==
             fmt::format("(4, 1): {} {}", scores, missing ? 10 : 20));
     }
-  CHECK(result("TreeEnsembleRegressor", one_comparison("BRANCH_NEQ", 0) + targets(), x, 3) == "(4, 1): 10 20 10 10");
 }
 
 TEST_CASE("scores and labels of tree regressors and classifiers") {

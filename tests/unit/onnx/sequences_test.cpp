@@ -128,6 +128,20 @@ TEST_CASE("a loop that carries a sequence is unrolled") {
   CHECK(says(loop(scalar("m", INT64_MAX)), "3162 iterations of 4 nodes are too many to compile one by one"));
 }
 
+TEST_CASE("a loop of known length that reads tensors of several shapes from a sequence is unrolled") {
+  const std::string body = value("input", "i", i64, {}) + value("input", "c", 9, {}) + value("input", "sum", f32, {}) +
+                           node("SequenceAt", {"s", "i"}, {"part"}) +
+                           node("ReduceSum", {"part"}, {"total"}, integer("keepdims", 0)) +
+                           node("Add", {"sum", "total"}, {"next"}) + node("Identity", {"c"}, {"again"}) +
+                           value("output", "again", 9, {}) + value("output", "next", f32, {});
+  const std::string graph = value("input", "x", f32, {"2"}) + value("input", "w", f32, {"3"}) +
+                            "initializer { name: 'm' data_type: 7 int64_data: 2 } "
+                            "initializer { name: 'zero' data_type: 1 float_data: 0 } " +
+                            node("SequenceConstruct", {"x", "w"}, {"s"}) +
+                            node("Loop", {"m", "", "zero"}, {"y"}, subgraph("body", body)) + "output { name: 'y' } ";
+  CHECK(evaluated(graph_bytes(graph), {floats({2}, {1, 2}), floats({3}, {10, 20, 30})}) == "(): 63");
+}
+
 TEST_CASE("branches may return sequences of equal length") {
   auto branch = [](const std::vector<std::string>& tensors) {
     return node("SequenceConstruct", tensors, {"r"}) + sequence("output", "r", vector_of_two);
