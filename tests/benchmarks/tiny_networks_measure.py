@@ -18,6 +18,7 @@ import tempfile
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 # QEMU's board of each core, the nanoseconds of a tick of its timer, and flags of the linker.
 BOARDS = {
+    "cortex-m0plus": ("mps2-an385", 40, []),  # QEMU has no board with one; Cortex-M3 has its instructions
     "cortex-m3": ("mps2-an385", 40, []),
     "cortex-m4": ("mps2-an386", 40, []),
     "cortex-m7": ("mps2-an500", 40, []),
@@ -100,7 +101,8 @@ def measure(model, args, folder):
     run(args.dlcc, model, "-o", folder / "m.o", "--prefix", "m", "--target", args.target)
     firmware = SOURCE / "examples/firmware"
     board, ns_per_tick, flags = BOARDS[args.target]
-    run("arm-none-eabi-gcc", "-std=gnu11", "-ffreestanding", "-mthumb", f"-mcpu={args.target}", "-mfloat-abi=hard", "-O2",
+    floats = "soft" if args.target in ("cortex-m0plus", "cortex-m3") else "hard"
+    run("arm-none-eabi-gcc", "-std=gnu11", "-ffreestanding", "-mthumb", f"-mcpu={args.target}", f"-mfloat-abi={floats}", "-O2",
         *flags, f"-I{firmware}", "-nostdlib", "-T", firmware / "board.ld", firmware / "start.c", *sizes, "-lgcc", "-o",
         folder / "device")
     device = numbers(run("qemu-system-arm", "-M", board, "-nographic", "-monitor", "none", "-serial", "none",
