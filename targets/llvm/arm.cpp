@@ -47,7 +47,7 @@ TargetFamily microcontroller_family(const std::string& name, const std::string& 
   base.linux_compiler = linux_compiler;
   base.is_freestanding = true;
   base.largest_object = INT32_MAX;
-  // Without the DSP extension, each product of two bytes is an instruction, which is still faster than floats.
+  // Without the DSP extension, bytes are multiplied one pair at a time, which is faster than floats without an FPU.
   const auto in_pairs = ByteProducts::scalar_pairs;
   const bool has_helium = cpu_features(triple, name, "")->checkFeatures("+mve");
   const CodeLevel level{

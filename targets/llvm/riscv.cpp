@@ -9,10 +9,9 @@ namespace dlcc::targets {
 namespace {
 
 // Registers of RISC-V: x0, gp and tp hold no values. The calling conventions with F or D have 32 for floats; without
-// them, floats are in some of the general registers. The other numbers are estimates for a core that issues one or two
-// instructions in order, such as SiFive's U74: two loads or multiply-adds take a cycle each, and a multiply-add has a
-// latency of five cycles. A product of two bytes is one instruction (targets/llvm/emit_byte_products.cpp has none for
-// two).
+// them, floats are in some of the general registers. Bytes are multiplied in general registers, one pair at a time. The
+// other numbers are estimates for a core that issues one or two instructions in order, such as SiFive's U74: a cycle
+// has two loads or multiply-adds, and a multiply-add has a latency of five cycles.
 tensor::Machine machine(const llvm::MCSubtargetInfo& info) {
   const bool has_floats = info.checkFeatures("+f");
   return {.vector_bytes = 4,
