@@ -59,7 +59,9 @@ std::optional<Place> definition_of(std::string_view graph_variable, std::string_
     size_t next = sign + graph_variable.size();
     auto skip_blanks = [&] { next = std::min(text.find_first_not_of(" \t\r\n", next), text.size()); };
     skip_blanks();
-    if (next == text.size() || text[next] != '=') continue;
+    if (next == text.size() || text[next] != '=' || text.substr(next).starts_with("==")) continue;
+    const size_t line = text.rfind('\n', sign) + 1;  // 0 for the first line
+    if (text.substr(line, sign - line).find("//") != text.npos) continue;
     ++next;
     skip_blanks();
     return place_at(text, next);

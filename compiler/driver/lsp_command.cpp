@@ -58,6 +58,16 @@ int lsp_command(CommandLine& line) {
       "Serves an editor that speaks the Language Server Protocol, on standard input and output: problems of Relay text "
       "while it is written, its canonical layout, the types of variables and functions, and the descriptions of "
       "operators.");
+  // Editors name the transport, which is always this one, and their process.
+  line.add({.name = "--stdio",
+            .help = "Accepted for editors",
+            .store = [](const std::string&) { return Problem{}; },
+            .hidden = true});
+  line.add({.name = "--clientProcessId",
+            .placeholder = "N",
+            .help = "Accepted for editors",
+            .store = [](const std::string&) { return Problem{}; },
+            .hidden = true});
   add_common_options(line, false);
   if (auto status = line.parse()) return *status;
   Diagnostics diagnostics;

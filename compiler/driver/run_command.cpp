@@ -19,6 +19,21 @@
 namespace dlcc::driver {
 namespace {
 
+// The names of outputs. One that the model gives to several is that of the first, and the others have a number behind
+// it.
+std::vector<std::string> distinct_names(const std::vector<emit::TensorInterface>& outputs) {
+  std::set<std::string> taken, given;
+  for (const emit::TensorInterface& output : outputs) given.insert(output.name);
+  std::vector<std::string> names;
+  for (const emit::TensorInterface& output : outputs) {
+    std::string name = output.name;
+    for (int k = 2; !taken.insert(name).second || (name != output.name && given.contains(name)); ++k)
+      name = fmt::format("{}_{}", output.name, k);
+    names.push_back(name);
+  }
+  return names;
+}
+
 // A file to write: of output `index`, or of all outputs if there is no index.
 struct WantedOutput {
   std::optional<size_t> index;
@@ -47,12 +62,9 @@ bool write_outputs(const std::vector<WantedOutput>& wanted, const emit::Interfac
       contents.push_back(tensor_file(w.file, interface.outputs[*w.index].name, results[*w.index]));
       continue;
     }
-    std::vector<NamedArray> arrays;  // a name that the model gives to several outputs is that of the first one
-    std::set<std::string> names;
-    for (size_t k = 0; k < results.size(); ++k) {
-      const emit::TensorInterface& output = interface.outputs[k];
-      arrays.push_back({names.insert(output.name).second ? output.name : output.identifier, results[k]});
-    }
+    std::vector<NamedArray> arrays;
+    const std::vector<std::string> names = distinct_names(interface.outputs);
+    for (size_t k = 0; k < results.size(); ++k) arrays.push_back({names[k], results[k]});
     contents.push_back(write_npz(arrays));
   }
   for (size_t k = 0; k < wanted.size(); ++k) files.push_back({wanted[k].file, {contents[k]}});

@@ -133,7 +133,7 @@ struct OperatorSpec {
       sizes = {};
   // Whether the definition for given sizes of the result can do without the operands after the arguments.
   bool sizes_suffice = false;
-  // Attributes by which the given sizes are sizes, of which none is a code.
+  // Attributes that are set with the given sizes, so that none of them is read as a code: allowzero of reshape.
   Attrs of_given_sizes = {};
   // The result is the real numbers that the first operand stores as integers. Graph passes compute with the stored
   // integers of weights, so importers do not evaluate the operator.

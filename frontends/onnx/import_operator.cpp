@@ -63,8 +63,8 @@ static std::string suggest_operator(const std::string& op) {
     const std::string domain = op.substr(0, dot), name = op.substr(dot + 1), near = suggest_in_domain(domain, name);
     if (domain == "com.microsoft.nchwc")
       return "onnxruntime has optimized the model for one machine; save it at the level EXTENDED or below";
-    if (!near.empty() || !std::ranges::binary_search(standard_operators(), name)) return near;
-    return fmt::format("ONNX's default domain has an operator {}", name);
+    const bool is_standard = std::ranges::binary_search(standard_operators(), name);
+    return is_standard ? fmt::format("ONNX's default domain has an operator {}", name) : near;
   }
   const auto [meant, rest] = find_foreign_operator(op);
   if (meant.empty()) return did_you_mean(op, standard_operators());

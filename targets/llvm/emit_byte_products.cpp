@@ -3,7 +3,8 @@
 // `pmaddubsw` would: 2 * 255 * 128 exceeds 16 bits. On ARM with the DSP extension: `smlad` for the even and the odd
 // bytes, which `uxtb16` and `sxtb16` widen; tiles share the widened bytes, as LLVM finds equal expressions; with
 // Helium, `vmladava` for sixteen products. On AArch64: `usdot` on CPUs with i8mm, `sdot` on those with dotprod; else
-// products of 16 bits, `smull` or `mul`, and `sadalp`, which adds neighbours to 32 bits.
+// products of 16 bits, `smull` or `mul`, and `sadalp`, which adds neighbours to 32 bits. On all other CPUs, the body of
+// the intrinsic is emitted: a multiplication for each pair of bytes.
 #include <llvm/IR/IntrinsicsAArch64.h>
 #include <llvm/IR/IntrinsicsARM.h>
 #include <llvm/IR/IntrinsicsX86.h>

@@ -110,8 +110,9 @@ Value* KernelEmitter::emit_rounding(UnaryOp op, Value* x) {
   bool has_instruction = true;
   if (is_arm32())
     has_instruction = !is_vector(x) && cpu_.checkFeatures(is_double ? "+fp-armv8d16" : "+fp-armv8d16sp");
-  else if (is_riscv())  // LLVM rounds by a conversion to an integer of as many bits
-    has_instruction = !is_vector(x) && cpu_.checkFeatures(is_double ? "+d,+64bit" : "+f");
+  else if (is_riscv())  // LLVM rounds by a conversion to an integer of as many bits, or by an instruction of Zfa
+    has_instruction = !is_vector(x) && cpu_.checkFeatures(is_double ? "+d,+64bit" : "+f") &&
+                      (is_double || op != UnaryOp::round_even || !cpu_.checkFeatures("+zfa"));  // LLVM 19 has no rule
   else if (cpu_.getTargetTriple().isX86())
     has_instruction = cpu_.checkFeatures("+sse4.1");
   if (!has_instruction) return round_by_additions(b_, op, x);

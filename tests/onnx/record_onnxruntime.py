@@ -292,8 +292,9 @@ def moved_quantized_data():
         case("QLinearConcat", [F(0.05), z, q(2, 3), F(0.041), z, q(2, 1), F(0.11), kind(middle + 3)], axis=1)
         case("QLinearConcat", [F(0.05), z, q(1, 3), F(0.05), z, q(2, 3), F(0.02), z, q(1, 3), F(0.05), z], axis=-2)
         for opset in (12, 13):
-            case("QLinearSoftmax", [q(2, 3, 2), F(0.021), z, F(1 / 256), kind(low)], constants=(1, 2, 3, 4), axis=1,
-                 opset=opset)
+            for axis in ({"axis": 1}, {}):
+                case("QLinearSoftmax", [q(2, 3, 2), F(0.021), z, F(1 / 256), kind(low)], constants=(1, 2, 3, 4), opset=opset,
+                     **axis)
         case("QLinearWhere", [np.array([[True, False, True]]), q(2, 3), F(0.041), z, q(1, 3), F(0.11), kind(middle + 3),
                               F(0.07), z], constants=(2, 3, 5, 6, 7, 8))
 

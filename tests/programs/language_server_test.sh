@@ -10,7 +10,7 @@ message() {  # JSON
 
 serve() {  # STATUS: runs the server with the file in.txt
   local status=0
-  timeout 60 "$dlcc" lsp <in.txt >out.txt 2>err.txt || status=$?
+  timeout 60 "$dlcc" lsp --stdio --clientProcessId=1 <in.txt >out.txt 2>err.txt || status=$?
   [ $status = "$1" ] || fail "status $status instead of $1: $(cat err.txt)"
 }
 

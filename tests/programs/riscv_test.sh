@@ -8,7 +8,7 @@ skip_without riscv64-linux-gnu-gcc qemu-riscv64 riscv64-unknown-elf-gcc qemu-sys
 [ -e "$(riscv64-unknown-elf-gcc -print-file-name=picolibc.specs)" ] || { echo "skipped: picolibc is not installed"; exit 77; }
 cat >types.rly <<'END'
 def @main(%x: Tensor[(3, 5), float16], %y: Tensor[(3, 5), int8], %z: Tensor[(7), float64], %b: Tensor[(4), bool]) {
-  (exp(%x), add(%y, %y), sqrt(exp(%z)), logical_not(%b), cast(%x, dtype="bfloat16"), round(%z), floor(cast(%x, dtype="float32")),
+  (exp(%x), add(%y, %y), sqrt(exp(%z)), logical_not(%b), cast(%x, dtype="bfloat16"), round(%z), floor(cast(%x, dtype="float32")), round(cast(%x, dtype="float32")),
    cast(%y, dtype="int64") * 12345678901i64)
 }
 END
@@ -21,6 +21,9 @@ expect_status 0 types.rly -o types.o --target riscv64 --threads 2 -g --emit=obj,
 riscv64-linux-gnu-gcc -std=c11 -static -O1 -I"$source/runtime/include" types_selftest.c types.o "$source"/runtime/src/*.c \
   -lpthread -o types
 qemu-riscv64 ./types >out.txt || fail "types.rly on riscv64: $(cat out.txt)"
+for feature in $(dlcc=$dlcc; "$dlcc" targets --features | sed -n '/^riscv64/,/^riscv32/p' | grep -oE '\bz[a-z]+\b' | sort -u); do
+  expect_status 0 types.rly -o feature.o --prefix types --target riscv64 -mattr=+$feature
+done
 echo "riscv64"
 
 # Memories of QEMU's board `virt`, in the names of picolibc's linker script.

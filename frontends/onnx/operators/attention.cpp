@@ -193,7 +193,7 @@ class Attention {
     if (!n_.check(m.rank() >= 1, DiagnosticId::shape_mismatch, "attn_mask must have at least one axis"))
       return Value::poison();
     const Dim missing = columns - m.type.shape.back();
-    if (missing == Dim(0) || m.type.shape.back() == Dim(1) || provably_lt(missing, 0)) return m;
+    if (missing == Dim(0) || provably_lt(missing, 0)) return m;
     relay::AttrList widths(static_cast<size_t>(m.rank()) - 1, relay::AttrList{0, 0});
     widths.push_back(relay::sizes_attribute({Dim(0), max(missing, 0)}));
     const double none = is_bool(m.type.dtype) ? 0 : -std::numeric_limits<double>::infinity();

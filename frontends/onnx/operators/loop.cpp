@@ -122,12 +122,20 @@ class LoopNode {
   // position in the sequence must then be known at compile time.
   bool selects_shape() const {
     return std::ranges::any_of(body_->node(), [&](const schema::NodeProto& node) {
-      if (node.op_type() != "SequenceAt" || node.input_size() == 0) return false;
+      if (node.op_type() != "SequenceAt" || node.input_size() < 2 || !is_computed(node.input(1))) return false;
       const Value* sequence = n_.context().find_value(node.input(0));
       if (!sequence || !is_sequence(*sequence)) return false;
       const Values& tensors = sequence->structure->elements;
       return std::ranges::any_of(tensors, [&](const Value& v) { return v.type.shape != tensors[0].type.shape; });
     });
+  }
+
+  // Whether an iteration computes the value of this name, or the loop carries it.
+  bool is_computed(const std::string& name) const {
+    const auto has_name = [&](const schema::NodeProto& node) { return std::ranges::count(node.output(), name) > 0; };
+    const auto node = std::ranges::find_if(body_->node(), has_name);
+    if (node != body_->node().end()) return node->op_type() != "Constant";
+    return std::ranges::any_of(body_->input(), [&](const auto& input) { return input.name() == name; });
   }
 
   int carried_count() const { return std::max(n_.input_count() - before_carried, 0); }

@@ -63,6 +63,7 @@ Values convert_qlinear_average_pool(Node& n) {
   const int64_t rank = n.in(0).rank();
   const bool last = n.flag("channels_last", false) && rank >= 3;
   Value x = dequantized(n, n.in(0), n.in(1), zero_point_or_zero(n, 2, type), 0);
+  x.role = n.in(0).role;
   Value y = average_pooling(n, last ? with_axis_moved(n, x, rank - 1, 1) : x);
   if (y.poisoned) return {};
   return {quantized(n, last ? with_axis_moved(n, y, 1, rank - 1) : y, n.in(3), zero_point_or_zero(n, 4, type), 0)};
@@ -73,8 +74,8 @@ Values convert_qlinear_softmax(Node& n) {
   const DType type = n.in(0).type.dtype;
   const int64_t opset = n.required_integer("opset");
   Value x = dequantized(n, n.in(0), n.in(1), zero_point_or_zero(n, 2, type), 0);
-  Value y =
-      opset < 13 ? flattened_softmax(n, "nn.softmax", x) : n.call("nn.softmax", {x}, {{"axis", n.integer("axis", -1)}});
+  Value y = opset < 13 ? flattened_softmax(n, "nn.softmax", x, -1)
+                       : n.call("nn.softmax", {x}, {{"axis", n.integer("axis", -1)}});
   return {quantized(n, y, n.in(3), zero_point_or_zero(n, 4, type), 0)};
 }
 

@@ -94,7 +94,10 @@ Values convert_embed_layer_normalization(Node& n) {
 Values convert_quantized_embed_layer_normalization(Node& n) {
   enum { words = 2, segment_table = 4, mask = 7, scales = 8, zero_points = 13 };
   auto real = [&](int k) { return dequantized(n, n.in(words + k), n.in(scales + k), n.in(zero_points + k), 0); };
-  const bool has_segments = n.has(segment_table) && n.has(scales + 2) && n.has(zero_points + 2);
+  const bool has_segments = n.has(segment_table);
+  n.check(!has_segments || (n.has(scales + 2) && n.has(zero_points + 2)), DiagnosticId::wrong_arity,
+          "the segment embedding needs a scale and a zero point");
+  if (n.failed()) return {};
   return embed(n, {real(0), real(1), has_segments ? std::optional(real(2)) : std::nullopt, real(3), real(4)});
 }
 

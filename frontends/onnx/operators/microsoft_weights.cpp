@@ -117,6 +117,10 @@ Values convert_matmul_nbits(Node& n) {
           DiagnosticId::bad_attribute,
           fmt::format("N, K and block_size must be in [1, {}], and a block a number of bytes", most));
   if (n.failed()) return {};
+  Shape rows = n.in(a).type.shape;
+  if (!rows.empty()) rows.back() = Dim(depth);
+  n.check(!rows.empty() && n.require_shape(a, rows), DiagnosticId::shape_mismatch,
+          fmt::format("the last axis of A must have {} elements, as K says, found {}", depth, describe(n.in(a).type)));
   const int64_t blocks = (depth + block - 1) / block;
   const Shape per_block = {Dim(columns), Dim(blocks)};
   Value numbers = unpacked(n, n.in(b), *type, columns, blocks * block), scale = n.reshape(n.in(scales), per_block);

@@ -83,8 +83,9 @@ std::optional<Value> counts(Node& n, const Value& rows, int64_t width, const Gra
   return sum;
 }
 
-// Counts in the columns that the n-grams have. A column is the sum of its n-grams, 0 without one.
-Value in_columns(Node& n, const Value& rows, const Values& parts, const std::vector<int64_t>& columns, int64_t width) {
+// Counts, of type `type`, in the columns that the n-grams have. A column is the sum of its n-grams, 0 without one.
+Value in_columns(Node& n, const Value& rows, DType type, const Values& parts, const std::vector<int64_t>& columns,
+                 int64_t width) {
   const std::vector<int64_t> none(static_cast<size_t>(width), static_cast<int64_t>(columns.size()));
   std::vector<std::vector<int64_t>> sources = {none};  // the first n-gram of each column, the second one, ...
   std::vector<size_t> found(static_cast<size_t>(width));
@@ -94,8 +95,7 @@ Value in_columns(Node& n, const Value& rows, const Values& parts, const std::vec
     sources[found[column]++][column] = static_cast<int64_t>(k);
   }
   Values all = parts;
-  all.push_back(
-      n.call("full", {n.scalar(dtype::i64, 0)}, {{"shape", relay::sizes_attribute({rows.type.shape[0], Dim(1)})}}));
+  all.push_back(n.call("full", {n.scalar(type, 0)}, {{"shape", relay::sizes_attribute({rows.type.shape[0], Dim(1)})}}));
   const Value counts = n.call("concatenate", all, {{"axis", 1}});
   Value sum = n.call("take", {counts, integers(sources[0])}, {{"axis", 1}});
   for (size_t k = 1; k < sources.size(); ++k)
@@ -103,19 +103,14 @@ Value in_columns(Node& n, const Value& rows, const Values& parts, const std::vec
   return sum;
 }
 
-// The weights of the columns. They are numbered as the n-grams are.
-Value weights_of_columns(Node& n, const std::vector<Grams>& all, int64_t width) {
+// The weights of all n-grams, by default 1.
+std::vector<float> weights_of_grams(Node& n, const std::vector<Grams>& all) {
+  size_t count = 0;
+  for (const Grams& grams : all) count += grams.columns.size();
   const auto weights = n.numbers("weights");
-  size_t gram = 0;
-  std::vector<float> of_column(static_cast<size_t>(width), 1);
-  for (const Grams& grams : all)
-    for (int64_t c : grams.columns) {
-      if (weights && gram < weights->size()) of_column[static_cast<size_t>(c)] = (*weights)[gram];
-      ++gram;
-    }
-  n.check(!weights || weights->size() == gram, DiagnosticId::bad_attribute,
-          fmt::format("there are {} weights for {} n-grams", weights ? weights->size() : 0, gram));
-  return Value::of(Constant::of(dtype::f32, {width}, of_column));
+  n.check(!weights || weights->size() == count, DiagnosticId::bad_attribute,
+          fmt::format("there are {} weights for {} n-grams", weights ? weights->size() : 0, count));
+  return weights.value_or(std::vector<float>(count, 1));
 }
 
 Values convert_tfidf(Node& n) {
@@ -134,22 +129,33 @@ Values convert_tfidf(Node& n) {
   n.check(skipped >= 0 && skipped < 1000, DiagnosticId::bad_attribute, fmt::format("max_skip_count is {}", skipped));
   if (n.failed()) return {};
   const Value rows = n.cast(x.rank() == 1 ? n.reshape(x, {Dim(1), Dim(*length)}) : x, dtype::i64);
+  const std::vector<float> weights = weights_of_grams(n, all);
+  if (n.failed()) return {};
   int64_t width = 1;
   Values parts;
   std::vector<int64_t> columns;
+  std::vector<float> of_column;  // of the last n-gram of each column
+  auto weight = weights.begin();
   for (const Grams& grams : all) {
-    for (int64_t c : grams.columns) width = std::max(width, c + 1);
+    const std::vector<float> own(weight, weight + grams.count());
+    weight += grams.count();
+    for (int64_t k = 0; k < grams.count(); ++k) {
+      width = std::max(width, grams.columns[static_cast<size_t>(k)] + 1);
+      of_column.resize(static_cast<size_t>(width), 1);
+      of_column[static_cast<size_t>(grams.columns[static_cast<size_t>(k)])] = own[static_cast<size_t>(k)];
+    }
     if (grams.length < shortest || grams.length > longest) continue;
     auto found = counts(n, rows, *length, grams, skipped);
     if (!found) continue;
-    parts.push_back(*found);
+    Value part = n.cast(*found, dtype::f32);
+    parts.push_back(mode == "TFIDF" ? n.call("multiply", {part, floats(own)}) : part);
     columns.insert(columns.end(), grams.columns.begin(), grams.columns.end());
   }
-  Value count = in_columns(n, rows, parts, columns, width);
-  Value weights = weights_of_columns(n, all, width);
-  if (mode == "IDF") count = n.call("greater", {count, n.scalar(dtype::i64, 0)});
-  Value result = n.cast(count, dtype::f32);
-  if (mode != "TF") result = n.call("multiply", {result, weights});
+  of_column.resize(static_cast<size_t>(width), 1);
+  Value result = in_columns(n, rows, dtype::f32, parts, columns, width);
+  if (mode == "IDF")
+    result = n.call("multiply",
+                    {n.cast(n.call("greater", {result, n.scalar(dtype::f32, 0)}), dtype::f32), floats(of_column)});
   return {x.rank() == 1 ? n.reshape(result, {Dim(width)}) : result};
 }
 

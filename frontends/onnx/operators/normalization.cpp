@@ -120,9 +120,9 @@ Values convert_dropout(Node& n) {
 
 }  // namespace
 
-Value flattened_softmax(Node& n, const char* relay_op, const Value& x) {
+Value flattened_softmax(Node& n, const char* relay_op, const Value& x, int64_t default_axis) {
   if (x.poisoned) return x;
-  auto axis = n.axis_of(n.integer("axis", 1), x.rank());
+  auto axis = n.axis_of(n.integer("axis", default_axis), x.rank());
   if (!axis) return Value::poison();
   bool one_axis = true;  // all later axes have size 1
   for (int64_t k = *axis + 1; k < x.rank(); ++k) one_axis = one_axis && x.type.shape[k] == Dim(1);

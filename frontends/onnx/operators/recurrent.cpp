@@ -61,6 +61,9 @@ class Layer {
                   "the hidden size must be known at compile time: by R or the attribute hidden_size"))
       return false;
     hidden_ = hidden.value_or(n_.integer("hidden_size", 0));
+    if (!n_.check(hidden || hidden_ >= 1, DiagnosticId::bad_attribute,
+                  fmt::format("attribute 'hidden_size' must be at least 1, found {}", hidden_)))
+      return false;
     int64_t declared = n_.integer("hidden_size", hidden_);
     n_.check(declared == hidden_, DiagnosticId::shape_mismatch,
              fmt::format("hidden_size is {}, but R is for {}", declared, hidden_));
@@ -77,6 +80,9 @@ class Layer {
     for (size_t k = 0; k < cell_.states; ++k)
       expect(initial(k), batch_first_ ? Shape{batch_, directions, hidden_} : Shape{directions, batch_, hidden_});
     expect(peepholes, {directions, Dim(3) * hidden_});
+    if (cell_.quantized)
+      for (int k : {input_scale, input_scale + 1, recurrent_scale, recurrent_scale + 1})
+        expect(k, n_.in(k).rank() == 2 ? Shape{directions, rows} : Shape{directions});
     return !n_.failed();
   }
 

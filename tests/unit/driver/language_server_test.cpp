@@ -139,7 +139,7 @@ TEST_CASE("an editor shows the types of variables and functions, and what an ope
   CHECK(editor.open("def @id[A](%x: A) -> A { %x }\n"
                     "def @main(%x: Tensor[(2, 3), float32], %t: (int32, bool)) {\n"
                     "  %0 = nn.relu(add(%x, 1f));\n"
-                    "  let %sum = sum(%0, axis=[1]);\n"
+                    "  let %sum = sum(%0, axis=[1]); // %0 = 2\n"
                     "  %1 = @id(%sum) + %sum;\n"
                     "  (%1, %t.1, match (Some(3)) { Some(%k) => %k, None => 0 })\n"
                     "}\n")

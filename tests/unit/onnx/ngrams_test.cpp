@@ -46,8 +46,10 @@ TEST_CASE("TfIdfVectorizer of a batch; columns without an n-gram are 0") {
 TEST_CASE("TfIdfVectorizer adds the n-grams of a column") {
   const std::string pairs =
       ints("ngram_counts", {0, 1}) + ints("ngram_indexes", {1, 1}) + ints("pool_int64s", {3, 7, 7});
-  CHECK(counted(vectorizer("TF", 1, 2, 0) + pairs, {"n", "3"}, integers({2, 3}, {3, 7, 7, 7, 7, 7})) ==
-        "(2, 2): 0 2 0 2");
+  const Constant rows = integers({2, 3}, {3, 7, 7, 7, 7, 7});
+  CHECK(counted(vectorizer("TF", 1, 2, 0) + pairs, {"n", "3"}, rows) == "(2, 2): 0 2 0 2");
+  CHECK(counted(vectorizer("TFIDF", 1, 2, 0) + pairs + "attribute { name: 'weights' type: FLOATS floats: [10, 1] } ",
+                {"n", "3"}, rows) == "(2, 2): 0 11 0 2");
 }
 
 TEST_CASE("invalid n-gram pools are refused") {

@@ -139,7 +139,14 @@ TEST_CASE("a loop of known length that reads tensors of several shapes from a se
                             "initializer { name: 'zero' data_type: 1 float_data: 0 } " +
                             node("SequenceConstruct", {"x", "w"}, {"s"}) +
                             node("Loop", {"m", "", "zero"}, {"y"}, subgraph("body", body)) + "output { name: 'y' } ";
-  CHECK(evaluated(graph_bytes(graph), {floats({2}, {1, 2}), floats({3}, {10, 20, 30})}) == "(): 63");
+  const std::vector<Constant> two = {floats({2}, {1, 2}), floats({3}, {10, 20, 30})};
+  CHECK(evaluated(graph_bytes(graph), two) == "(): 63");
+  // The position is known without that.
+  std::string first = graph;
+  first.replace(first.find("input: 'i' output: 'part'"), 10, "input: 'zeroth'");
+  first += "initializer { name: 'zeroth' data_type: 7 int64_data: 0 } ";
+  CHECK(evaluated(graph_bytes(first), two) == "(): 6");
+  CHECK(imported(graph_bytes(first)).find("%loop") != std::string::npos);
 }
 
 TEST_CASE("branches may return sequences of equal length") {

@@ -92,6 +92,7 @@ TEST_CASE("a mask of another symbolic size is extended for the keys that it lack
   };
   CHECK(result(3) == "(1, 1, 2, 1): 1 1");
   CHECK(result(2) == "(1, 1, 2, 1): 0.5 0.5");
+  CHECK(result(1) == "(1, 1, 2, 1): 0 0");
   CHECK(result(4) == mismatch);
 }
 
