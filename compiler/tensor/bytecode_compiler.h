@@ -157,9 +157,10 @@ class Compiler {
   std::map<std::pair<const ExprNode*, int64_t>, Value> memo_;  // of one root expression, by node and guard
   std::map<std::pair<const ExprNode*, int64_t>, Affine> affine_memo_;
   std::map<const ExprNode*, std::pair<Expr, bool>> may_fault_;
-  std::optional<Value> mask_;    // the lanes that execute the statement; empty: all
-  std::optional<Value> guard_;   // the lanes that use the value of the expression; empty: all
-  std::optional<size_t> strip_;  // the index of the current strip
+  std::optional<Value> mask_;           // the lanes that execute the statement; empty: all
+  std::optional<Value> guard_;          // the lanes that use the value of the expression; empty: all
+  std::vector<int64_t> guards_around_;  // those before it, as in the keys of memo_, from the outermost one
+  std::optional<size_t> strip_;         // the index of the current strip
   Value strip_start_;
   int strip_level_ = 0;
   int epoch_ = 1;  // changes with each store and each scope

@@ -157,6 +157,12 @@ bool Compiler::may_fault(const Expr& root) {
 }
 
 Value Compiler::value(const Expr& e) {
+  // What is defined under a guard around the current one is defined here.
+  for (int64_t around : guards_around_)
+    if (auto it = memo_.find({e.get(), around}); guard_ && it != memo_.end()) {
+      last_ = {};
+      return it->second;
+    }
   std::optional<Value> outer = guard_;
   if (guard_ && !may_fault(e)) guard_.reset();
   std::pair key(e.get(), guard_ ? int64_t{guard_->reg} : -1);
@@ -242,11 +248,12 @@ Value Compiler::select_value(const Expr& e, const Select& x) {
   Value c = value(x.condition);
   std::optional<Value> outer = guard_;
   auto arm = [&](const Expr& a, bool taken) {
-    if (may_fault(a)) {
-      Value when = taken ? c : emit(unary_instruction(UnaryOp::logical_not, Kind::boolean), Kind::boolean, {c});
-      guard_ = conjunction(outer ? outer : mask_, when);
-    }
+    if (!may_fault(a)) return value(a);
+    Value when = taken ? c : emit(unary_instruction(UnaryOp::logical_not, Kind::boolean), Kind::boolean, {c});
+    guard_ = conjunction(outer ? outer : mask_, when);
+    guards_around_.push_back(outer ? int64_t{outer->reg} : -1);
     Value v = value(a);
+    guards_around_.pop_back();
     guard_ = outer;
     return v;
   };

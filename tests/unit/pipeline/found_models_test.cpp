@@ -80,3 +80,9 @@ TEST_CASE("a fused operator keeps the sizes that inference found from values") {
       "  reshape(%x, concatenate((%rows, expand_dims(%columns, axis=0))))\n}\n",
       {{dtype::f32, {2, 3}}, {dtype::i64, {}}});
 }
+
+TEST_CASE("a long expression over elements at computed positions is evaluated once") {
+  check_engines_agree("%x: Tensor[(n, 4), float64], %y: Tensor[(n, 4), float64]) {\n"
+                      "  take(mod(%x, %y), Tensor[(3), int64]{-1, 1, -3}, axis=1, mode=\"strict\")\n}\n",
+                      {{dtype::f64, {3, 4}}, {dtype::f64, {3, 4}}});
+}
