@@ -13,6 +13,14 @@ namespace dlcc::frontends::onnx {
 inline Constant floats(std::vector<int64_t> shape, const std::vector<float>& values) {
   return Constant::of<float>(dtype::f32, std::move(shape), values);
 }
+// A tensor of 0, 1, 2, ...
+inline Constant counting(std::vector<int64_t> shape) {
+  int64_t count = 1;
+  for (int64_t size : shape) count *= size;
+  std::vector<float> values;
+  for (int64_t k = 0; k < count; ++k) values.push_back(static_cast<float>(k));
+  return floats(std::move(shape), values);
+}
 inline Constant integers(std::vector<int64_t> shape, const std::vector<int64_t>& values) {
   return Constant::of<int64_t>(dtype::i64, std::move(shape), values);
 }

@@ -9,14 +9,6 @@ namespace {
 constexpr int f32 = 1, i64 = 7;
 const std::string mismatch = fmt::format("status {}", static_cast<int>(tensor::Status::shape_mismatch));
 
-Constant counting(std::vector<int64_t> shape) {
-  int64_t count = 1;
-  for (int64_t size : shape) count *= size;
-  std::vector<float> values;
-  for (int64_t k = 0; k < count; ++k) values.push_back(static_cast<float>(k));
-  return floats(std::move(shape), values);
-}
-
 }  // namespace
 
 TEST_CASE("axes of Einsum with equal labels have equal sizes") {
