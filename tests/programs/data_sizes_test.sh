@@ -34,7 +34,7 @@ def @main(%x: Tensor[(batch, seq, 4), float32], %sizes: Tensor[(2), int64]) {
 }
 END
 expect_status 0 inspect split.rly --dim seq=8..512:8
-grep -q 'size(sizes\[0\], batch, seq, sizes\[1\])' out.txt || fail "inspect: $(cat out.txt)"
+grep -q 'size(sizes\[0\], batch, sizes\[1\], seq)' out.txt || fail "inspect: $(cat out.txt)"
 
 # A size computed from many elements has no bound.
 cat >unknown.rly <<'END'

@@ -83,9 +83,8 @@ std::optional<Value> counts(Node& n, const Value& rows, int64_t width, const Gra
   return sum;
 }
 
-// Counts, of type `type`, in the columns that the n-grams have. A column is the sum of its n-grams, 0 without one.
-Value in_columns(Node& n, const Value& rows, DType type, const Values& parts, const std::vector<int64_t>& columns,
-                 int64_t width) {
+// Counts in the columns that the n-grams have. A column is the sum of its n-grams, 0 without one.
+Value in_columns(Node& n, const Value& rows, const Values& parts, const std::vector<int64_t>& columns, int64_t width) {
   const std::vector<int64_t> none(static_cast<size_t>(width), static_cast<int64_t>(columns.size()));
   std::vector<std::vector<int64_t>> sources = {none};  // the first n-gram of each column, the second one, ...
   std::vector<size_t> found(static_cast<size_t>(width));
@@ -95,7 +94,8 @@ Value in_columns(Node& n, const Value& rows, DType type, const Values& parts, co
     sources[found[column]++][column] = static_cast<int64_t>(k);
   }
   Values all = parts;
-  all.push_back(n.call("full", {n.scalar(type, 0)}, {{"shape", relay::sizes_attribute({rows.type.shape[0], Dim(1)})}}));
+  all.push_back(
+      n.call("full", {n.scalar(dtype::f32, 0)}, {{"shape", relay::sizes_attribute({rows.type.shape[0], Dim(1)})}}));
   const Value counts = n.call("concatenate", all, {{"axis", 1}});
   Value sum = n.call("take", {counts, integers(sources[0])}, {{"axis", 1}});
   for (size_t k = 1; k < sources.size(); ++k)
@@ -139,10 +139,10 @@ Values convert_tfidf(Node& n) {
   for (const Grams& grams : all) {
     const std::vector<float> own(weight, weight + grams.count());
     weight += grams.count();
-    for (int64_t k = 0; k < grams.count(); ++k) {
-      width = std::max(width, grams.columns[static_cast<size_t>(k)] + 1);
+    for (size_t k = 0; k < own.size(); ++k) {
+      width = std::max(width, grams.columns[k] + 1);
       of_column.resize(static_cast<size_t>(width), 1);
-      of_column[static_cast<size_t>(grams.columns[static_cast<size_t>(k)])] = own[static_cast<size_t>(k)];
+      of_column[static_cast<size_t>(grams.columns[k])] = own[k];
     }
     if (grams.length < shortest || grams.length > longest) continue;
     auto found = counts(n, rows, *length, grams, skipped);
@@ -152,7 +152,7 @@ Values convert_tfidf(Node& n) {
     columns.insert(columns.end(), grams.columns.begin(), grams.columns.end());
   }
   of_column.resize(static_cast<size_t>(width), 1);
-  Value result = in_columns(n, rows, dtype::f32, parts, columns, width);
+  Value result = in_columns(n, rows, parts, columns, width);
   if (mode == "IDF")
     result = n.call("multiply",
                     {n.cast(n.call("greater", {result, n.scalar(dtype::f32, 0)}), dtype::f32), floats(of_column)});
