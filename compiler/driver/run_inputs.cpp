@@ -40,9 +40,9 @@ std::optional<size_t> find_tensor(const std::string& text, size_t position,
     return std::nullopt;
   }
   std::string wanted = text.substr(0, equals), known;
-  for (auto names : {&emit::TensorInterface::name, &emit::TensorInterface::identifier})
+  for (auto name : {&emit::TensorInterface::name, &emit::TensorInterface::identifier})
     for (size_t k = 0; k < tensors.size(); ++k)
-      if (tensors[k].*names == wanted) return k;
+      if (tensors[k].*name == wanted) return k;
   for (const emit::TensorInterface& t : tensors) known += (known.empty() ? "" : ", ") + t.name;
   diagnostics.error(DiagnosticId::bad_data, {}, fmt::format("the model has no {} for '{}'", what, wanted), {},
                     fmt::format("{}s: {}", what, known));

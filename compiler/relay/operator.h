@@ -83,9 +83,10 @@ struct Operator {
   // Defines the sizes of `axes` of the result as a vector of int64, computed from the operands from
   // first_size_operand() on. Null: see OperatorSpec::sizes.
   std::function<tensor::TensorFunction(const Attrs&, const Operands&, const std::vector<size_t>& axes)> sizes;
+  // OperatorSpec describes these three.
   bool sizes_suffice;
-  Attrs of_given_sizes;                                                          // see OperatorSpec
-  bool dequantizes;                                                              // see OperatorSpec
+  Attrs of_given_sizes;
+  bool dequantizes;
   std::function<std::vector<Dim>(const Attrs&, const Operands&)> largest_sizes;  // null: nothing bounds the sizes
 };
 

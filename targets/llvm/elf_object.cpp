@@ -62,8 +62,8 @@ class Joiner {
   Position copy_section(const ElfReader& in, size_t index) {
     Elf64_Shdr header = in.section(index);
     const bool is_arm = out_.machine == EM_ARM;
-    const bool is_attributes =
-        header.sh_type == (is_arm ? SHT_ARM_ATTRIBUTES : SHT_RISCV_ATTRIBUTES) && (is_arm || out_.machine == EM_RISCV);
+    const bool is_attributes = (is_arm && header.sh_type == SHT_ARM_ATTRIBUTES) ||
+                               (out_.machine == EM_RISCV && header.sh_type == SHT_RISCV_ATTRIBUTES);
     const bool has_content =
         header.sh_type == SHT_PROGBITS || header.sh_type == SHT_NOBITS || header.sh_type == SHT_NOTE || is_attributes;
     const bool is_stack_note = in.name(header) == ".note.GNU-stack";

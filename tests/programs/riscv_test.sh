@@ -21,7 +21,7 @@ expect_status 0 types.rly -o types.o --target riscv64 --threads 2 -g --emit=obj,
 riscv64-linux-gnu-gcc -std=c11 -static -O1 -I"$source/runtime/include" types_selftest.c types.o "$source"/runtime/src/*.c \
   -lpthread -o types
 qemu-riscv64 ./types >out.txt || fail "types.rly on riscv64: $(cat out.txt)"
-for feature in $(dlcc=$dlcc; "$dlcc" targets --features | sed -n '/^riscv64/,/^riscv32/p' | grep -oE '\bz[a-z]+\b' | sort -u); do
+for feature in $("$dlcc" targets --features | sed -n '/^riscv64/,/^riscv32/p' | grep -oE '\bz[a-z]+\b' | sort -u); do
   expect_status 0 types.rly -o feature.o --prefix types --target riscv64 -mattr=+$feature
 done
 echo "riscv64"

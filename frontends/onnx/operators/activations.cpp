@@ -61,13 +61,12 @@ const Definition* find(const std::string& name) {
   return it == definitions.end() ? nullptr : &*it;
 }
 
-// The function of a name in any case; null, with an error, if there is none.
-const Definition* find_or_report(Node& n, const std::string& name) {
-  const Definition* d = find(lower_case(name));
-  n.check(d, DiagnosticId::bad_attribute, fmt::format("there is no activation function '{}'", name),
-          "it is Relu, Tanh, Sigmoid, Affine, LeakyRelu, ThresholdedRelu, ScaledTanh, HardSigmoid, Elu, Softsign or "
-          "Softplus");
-  return d;
+// The first number of a list, which is removed from it; the default if there is none.
+float next(std::span<const float>& list, float otherwise) {
+  if (list.empty()) return otherwise;
+  const float first = list.front();
+  list = list.subspan(1);
+  return first;
 }
 
 }  // namespace
@@ -79,28 +78,28 @@ std::vector<Activation> read_activations(Node& n, size_t directions, const std::
   names = n.texts("activations").value_or(names);
   n.check(names.size() == expected, DiagnosticId::bad_attribute,
           fmt::format("attribute 'activations' must have {} functions, found {}", expected, names.size()));
-  std::vector<float> alphas = n.numbers("activation_alpha").value_or(std::vector<float>{});
-  std::vector<float> betas = n.numbers("activation_beta").value_or(std::vector<float>{});
-  size_t alpha = 0, beta = 0;
+  const std::vector<float> alpha = n.numbers("activation_alpha").value_or(std::vector<float>{});
+  const std::vector<float> beta = n.numbers("activation_beta").value_or(std::vector<float>{});
+  std::span<const float> alphas = alpha, betas = beta;
   std::vector<Activation> list;
-  for (const std::string& given : names) {
-    Activation a{lower_case(given)};
-    const Definition* d = find_or_report(n, given);
-    if (d && d->alpha) a.alpha = alpha < alphas.size() ? alphas[alpha++] : *d->alpha;
-    if (d && d->beta) a.beta = beta < betas.size() ? betas[beta++] : *d->beta;
-    n.check(
-        !std::isnan(a.alpha) && !std::isnan(a.beta), DiagnosticId::bad_attribute,
-        fmt::format("the activation function '{}' needs a number of activation_alpha and of activation_beta", given));
-    list.push_back(a);
-  }
+  for (const std::string& name : names) list.push_back(find_activation(n, name, alphas, betas).value_or(Activation{}));
   return list;
 }
 
-std::optional<Activation> read_activation(Node& n) {
-  const Definition* d = find_or_report(n, n.text("activation", ""));
-  if (!d) return std::nullopt;
-  return Activation{d->name, n.number("activation_alpha", d->alpha.value_or(0)),
-                    n.number("activation_beta", d->beta.value_or(0))};
+std::optional<Activation> find_activation(Node& n, const std::string& name, std::span<const float>& alphas,
+                                          std::span<const float>& betas) {
+  const Definition* d = find(lower_case(name));
+  if (!n.check(d, DiagnosticId::bad_attribute, fmt::format("there is no activation function '{}'", name),
+               "it is Relu, Tanh, Sigmoid, Affine, LeakyRelu, ThresholdedRelu, ScaledTanh, HardSigmoid, Elu, Softsign "
+               "or Softplus"))
+    return std::nullopt;
+  Activation a{d->name};
+  if (d->alpha) a.alpha = next(alphas, *d->alpha);
+  if (d->beta) a.beta = next(betas, *d->beta);
+  if (!n.check(!std::isnan(a.alpha) && !std::isnan(a.beta), DiagnosticId::bad_attribute,
+               fmt::format("the activation function '{}' needs the numbers alpha and beta", name)))
+    return std::nullopt;
+  return a;
 }
 
 Value activate(Node& n, const Activation& a, const Value& x) { return find(a.name)->apply(n, x, a); }

@@ -3,8 +3,8 @@
 // a transforms of length b (Cooley and Tukey, "An Algorithm for the Machine Calculation of Complex Fourier Series",
 // 1965). Complex numbers are pairs along the last axis.
 #include <cmath>
-#include <numeric>
 
+#include "frontends/onnx/operators/axes.h"
 #include "frontends/onnx/operators/lists.h"
 #include "frontends/onnx/operators/table.h"
 
@@ -180,12 +180,8 @@ Values dft(Node& n, std::optional<int64_t> axis) {
   if (n.failed() || !length) return {};
   if (!n.check(*length >= 1, DiagnosticId::bad_attribute, fmt::format("the length of the transform is {}", *length)))
     return {};
-  std::vector<int64_t> order(static_cast<size_t>(x.rank()));  // with the axis before the last one
-  std::iota(order.begin(), order.end(), 0);
-  order.erase(order.begin() + *axis);
-  order.insert(order.end() - 1, *axis);
   const DType type = x.type.dtype, precise = type == dtype::f64 ? type : dtype::f32;
-  Value moved = n.cast(transposed(n, x, order), precise);
+  Value moved = n.cast(with_axis_moved(n, x, *axis, x.rank() - 2), precise);
   if (moved.poisoned) return {};
   Shape shape = moved.type.shape;
   const Shape outer(shape.begin(), shape.end() - 2);
@@ -198,9 +194,7 @@ Values dft(Node& n, std::optional<int64_t> axis) {
   if (result.poisoned) return {};
   shape[shape.size() - 2] = result.type.shape[1];
   shape.back() = result.type.shape[2];
-  std::vector<int64_t> back(order.size());
-  for (size_t k = 0; k < order.size(); ++k) back[static_cast<size_t>(order[k])] = static_cast<int64_t>(k);
-  return {n.cast(transposed(n, n.reshape(result, shape), back), type)};
+  return {n.cast(with_axis_moved(n, n.reshape(result, shape), x.rank() - 2, *axis), type)};
 }
 
 Values convert_dft_by_attribute(Node& n) { return dft(n, n.integer("axis", 1)); }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <span>
 
+#include "frontends/onnx/operators/axes.h"
 #include "frontends/onnx/operators/invariant_sizes.h"
 #include "relay/passes/replace.h"
 
@@ -177,11 +178,7 @@ class LoopFunction {
   void transpose(Values& results, size_t scanned) {
     for (size_t k = 0; k < transposed_to_.size() && !n_.failed(); ++k) {
       Value& all = results[scanned + k];
-      if (transposed_to_[k] == 0) continue;
-      relay::AttrList axes;
-      for (int64_t d = 1; d < all.rank(); ++d) axes.emplace_back(d);
-      axes.insert(axes.begin() + transposed_to_[k], relay::AttrValue(int64_t{0}));
-      all = n_.call("transpose", {all}, {{"axes", axes}});
+      all = with_axis_moved(n_, all, 0, transposed_to_[k]);
     }
   }
 

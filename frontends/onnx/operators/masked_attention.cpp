@@ -61,8 +61,8 @@ static Value per_sequence(Node& n, const Value& list) {
   return n.call("expand_dims", {n.cast(list, dtype::i64)}, {{"axis", 1}, {"num_newaxis", 3}});
 }
 
-// Lengths, or ends and beginnings, as bools [batch, 1, 1, keys]. Without proof that there are
-// two numbers for each sequence, there is one.
+// Lengths, or ends and beginnings, as bools [batch, 1, 1, keys]. The list is taken to have two numbers for each
+// sequence if its size is proved to be twice the batch, else one; a run checks that.
 static std::optional<Value> keys_in_range(Node& n, int input, const AttentionHeads& heads) {
   const Dim batch = heads.query.type.shape[0], keys = heads.key.type.shape[2];
   const bool with_beginnings = n.in(input).type.shape[0] == batch * Dim(2);

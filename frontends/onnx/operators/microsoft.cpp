@@ -1,8 +1,11 @@
 // Operators of the domain com.microsoft that exporters and onnxruntime's optimizer write: activations and products.
+#include <algorithm>
 #include <limits>
+#include <span>
 
 #include "frontends/onnx/operators/activations.h"
 #include "frontends/onnx/operators/arithmetic.h"
+#include "frontends/onnx/operators/axes.h"
 #include "frontends/onnx/operators/products.h"
 #include "frontends/onnx/operators/table.h"
 #include "frontends/onnx/operators/windows.h"
@@ -29,20 +32,8 @@ Values convert_quick_gelu(Node& n) {
 
 // ---- products -----------------------------------------------------------------------------------------------------
 
-Value swapped(Node& n, const Value& x) {
-  std::vector<int64_t> order;
-  for (int64_t k = 0; k < x.rank(); ++k) order.push_back(k);
-  std::swap(order[order.size() - 1], order[order.size() - 2]);
-  return n.call("transpose", {x}, {{"axes", order}});
-}
-
-// Moves the first axis to the position before the last.
-Value batch_inside(Node& n, const Value& x) {
-  std::vector<int64_t> order;
-  for (int64_t k = 1; k + 1 < x.rank(); ++k) order.push_back(k);
-  order.insert(order.end(), {0, x.rank() - 1});
-  return n.call("transpose", {x}, {{"axes", order}});
-}
+// With the last two axes swapped.
+Value swapped(Node& n, const Value& x) { return with_axis_moved(n, x, x.rank() - 2, x.rank() - 1); }
 
 // alpha * A' * B', where ' may transpose the last two axes, or move the first axis after the other batch axes.
 Values convert_fused_matmul(Node& n) {
@@ -53,8 +44,8 @@ Values convert_fused_matmul(Node& n) {
   if (!n.check(a.rank() >= 1 && b.rank() >= 1, DiagnosticId::shape_mismatch, "A and B must have at least one axis"))
     return {};
   const bool vectors = a.rank() == 1 || b.rank() == 1;  // a vector is not transposed
-  if (batch_a && a.rank() > 1) a = batch_inside(n, a);
-  if (batch_b && b.rank() > 1) b = batch_inside(n, b);
+  if (batch_a && a.rank() > 1) a = with_axis_moved(n, a, 0, a.rank() - 2);
+  if (batch_b && b.rank() > 1) b = with_axis_moved(n, b, 0, b.rank() - 2);
   if (transpose_a && a.rank() > 1) a = swapped(n, a);
   if (vectors) {
     if (transpose_b && b.rank() > 1) b = swapped(n, b);
@@ -64,41 +55,36 @@ Values convert_fused_matmul(Node& n) {
   return {times(n, n.call(op, {a, b}, {{"transpose_b", transpose_b}}), alpha)};
 }
 
-// An activation that the attribute names, with parameters in the attribute activation_params.
-Value named_activation(Node& n, const Value& x) {
+// The function that the attribute `activation` names, of x; x without the attribute.
+Value activated(Node& n, const Value& x, std::span<const float> alpha, std::span<const float> beta) {
   const std::string name = n.text("activation", "");
-  const std::vector<float> p = n.numbers("activation_params").value_or(std::vector<float>{});
-  auto parameter = [&](size_t k, double otherwise) { return k < p.size() ? static_cast<double>(p[k]) : otherwise; };
   if (name.empty()) return x;
-  if (name == "Clip")
-    return n.call("clip", {x},
-                  {{"a_min", parameter(0, std::numeric_limits<float>::lowest())},
-                   {"a_max", parameter(1, std::numeric_limits<float>::max())}});
-  if (name == "LeakyRelu") return n.call("nn.leaky_relu", {x}, {{"alpha", parameter(0, 0.01)}});
-  for (const auto& [function, op] : {std::pair("Relu", "nn.relu"), {"Tanh", "tanh"}, {"Sigmoid", "sigmoid"}})
-    if (name == function) return n.call(op, {x});
-  if (name == "HardSigmoid") {
-    Value line = add(n, times(n, x, parameter(0, 0.2f)), n.scalar(x.type.dtype, parameter(1, 0.5)));
-    return n.call("clip", {line}, {{"a_min", 0.0}, {"a_max", 1.0}});
-  }
-  n.fail(DiagnosticId::unsupported_attribute, fmt::format("the activation '{}' is not supported", name),
-         "it is Relu, Tanh, Sigmoid, LeakyRelu, Clip or HardSigmoid");
-  return Value::poison();
+  const auto activation = find_activation(n, name, alpha, beta);
+  return activation && !x.poisoned ? activate(n, *activation, x) : Value::poison();
 }
 
 // activation(alpha * A' * B' + beta * C)
 Values convert_fused_gemm(Node& n) {
-  const auto activation = read_activation(n);
-  const Value y = general_product(n);
-  return {y.poisoned || !activation ? y : activate(n, *activation, y)};
+  auto parameter = [&](const std::string& name) {
+    return n.has_attr(name) ? std::vector{static_cast<float>(n.number(name, 0))} : std::vector<float>{};
+  };
+  const std::vector<float> alpha = parameter("activation_alpha"), beta = parameter("activation_beta");
+  return {activated(n, general_product(n), alpha, beta)};
 }
 
-// activation(convolution + bias + Z)
+// activation(convolution + bias + Z); activation_params has alpha and beta, or the limits of Clip.
 Values convert_fused_conv(Node& n) {
   Value y = convolution(n, n.in(0), n.in(1));
   if (n.has(2)) y = n.call("nn.bias_add", {y, n.in(2)}, {{"axis", 1}});
   if (n.has(3)) y = add(n, y, n.in(3));
-  return {y.poisoned ? y : named_activation(n, y)};
+  if (y.poisoned) return {};
+  const std::vector<float> parameters = n.numbers("activation_params").value_or(std::vector<float>{});
+  const std::span<const float> list = parameters, alpha = list.first(std::min<size_t>(list.size(), 1)),
+                               beta = list.subspan(alpha.size());
+  if (n.text("activation", "") != "Clip") return {activated(n, y, alpha, beta)};
+  const double least = alpha.empty() ? std::numeric_limits<float>::lowest() : alpha[0];
+  const double most = beta.empty() ? std::numeric_limits<float>::max() : beta[0];
+  return {n.call("clip", {y}, {{"a_min", least}, {"a_max", most}})};
 }
 
 }  // namespace
@@ -113,9 +99,7 @@ void add_microsoft(Table& table) {
       {"com.microsoft.FusedGemm", 1, "A B C", 2, 3, 1, convert_fused_gemm},
       {"com.microsoft.FusedConv", 1, "X W B Z", 2, 4, 1, convert_fused_conv},
   });
-  table.only_if("com.microsoft.FusedConv", std::string(condition_of_convolution) +
-                                               ", and activation is Relu, Tanh, Sigmoid, LeakyRelu, Clip or "
-                                               "HardSigmoid");
+  table.only_if("com.microsoft.FusedConv", condition_of_convolution);
 }
 
 }  // namespace dlcc::frontends::onnx

@@ -231,10 +231,8 @@ void add_microsoft_attention(Table& table) {
        convert_cached_rotary_embedding, true},
   });
   const std::string condition =
-      "the size of a head is known at compile time, masks have one to three axes, one of one axis one or two numbers "
-      "for each sequence, and keys of earlier runs are "
-      "joined, "
-      "not stored in place";
+      "the size of a head is known at compile time, masks have one axis, with one or two numbers for each sequence, or "
+      "two or three axes, and keys of earlier runs are joined, not stored in place";
   table.only_if("com.microsoft.Attention", condition);
   table.only_if("com.microsoft.QAttention", condition);
   table.only_if("com.microsoft.MultiHeadAttention", condition);

@@ -1,5 +1,6 @@
 // Quantized operators of the domain com.microsoft that onnxruntime's quantizer writes.
 #include "frontends/onnx/operators/arithmetic.h"
+#include "frontends/onnx/operators/axes.h"
 #include "frontends/onnx/operators/normalization.h"
 #include "frontends/onnx/operators/quantization.h"
 #include "frontends/onnx/operators/table.h"
@@ -8,11 +9,8 @@
 namespace dlcc::frontends::onnx {
 namespace {
 
-using Function = Value (*)(Node&, const Value&);
-using Binary = const char*;
-
 // op(A, B) on quantized tensors: A, its scale and zero point, B's, C's.
-Converter quantized_binary(Binary op) {
+Converter quantized_binary(const char* op) {
   return [op](Node& n) -> Values {
     const DType type = n.in(0).type.dtype;
     Value a = dequantized(n, n.in(0), n.in(1), zero_point_or_zero(n, 2, type), 0);
@@ -21,62 +19,55 @@ Converter quantized_binary(Binary op) {
   };
 }
 
-// A function of a quantized tensor: X, its scale and zero point, Y's.
-Converter quantized_unary(Function function) {
-  return [function](Node& n) -> Values {
-    const DType type = n.in(0).type.dtype;
-    Value x = dequantized(n, n.in(0), n.in(1), zero_point_or_zero(n, 2, type), 0);
-    return {quantized(n, function(n, x), n.in(3), zero_point_or_zero(n, 4, type), 0)};
-  };
+// f(X) on a quantized tensor. The inputs are X, its scale and zero point, the result's.
+template <class Function>
+Values on_numbers(Node& n, const Function& f) {
+  const DType type = n.in(0).type.dtype;
+  Value x = dequantized(n, n.in(0), n.in(1), zero_point_or_zero(n, 2, type), 0);
+  if (x.poisoned) return {};
+  x.role = n.in(0).role;
+  const Value y = f(x);
+  if (y.poisoned) return {};
+  return {quantized(n, y, n.in(3), zero_point_or_zero(n, 4, type), 0)};
+}
+
+Values convert_qlinear_sigmoid(Node& n) {
+  return on_numbers(n, [&](const Value& x) { return n.call("sigmoid", {x}); });
 }
 
 Values convert_qlinear_leaky_relu(Node& n) {
   const double alpha = n.number("alpha", 0.01f);
-  const DType type = n.in(0).type.dtype;
-  Value x = dequantized(n, n.in(0), n.in(1), zero_point_or_zero(n, 2, type), 0);
-  Value y = n.call("nn.leaky_relu", {x}, {{"alpha", alpha}});
-  return {quantized(n, y, n.in(3), zero_point_or_zero(n, 4, type), 0)};
+  return on_numbers(n, [&](const Value& x) { return n.call("nn.leaky_relu", {x}, {{"alpha", alpha}}); });
 }
 
 Values convert_qlinear_global_average_pool(Node& n) {
-  const Value& q = n.in(0);
   const bool last = n.flag("channels_last", false);
-  Value x = dequantized(n, q, n.in(1), n.in(2), 0);
-  std::vector<int64_t> axes;
-  for (int64_t k = last ? 1 : 2; k < q.rank() - (last ? 1 : 0); ++k) axes.push_back(k);
-  Value mean = axes.empty() ? x : n.call("mean", {x}, {{"axis", axes}, {"keepdims", true}});
-  return {quantized(n, mean, n.in(3), n.in(4), 0)};
+  return on_numbers(n, [&](const Value& x) {
+    std::vector<int64_t> axes;
+    for (int64_t k = last ? 1 : 2; k < x.rank() - (last ? 1 : 0); ++k) axes.push_back(k);
+    return axes.empty() ? x : n.call("mean", {x}, {{"axis", axes}, {"keepdims", true}});
+  });
 }
 
-// Moves axis `from` to the position `to`.
-Value with_axis_moved(Node& n, const Value& x, int64_t from, int64_t to) {
-  std::vector<int64_t> order;
-  for (int64_t k = 0; k < x.rank(); ++k)
-    if (k != from) order.push_back(k);
-  order.insert(order.begin() + to, from);
-  return n.call("transpose", {x}, {{"axes", order}});
-}
-
-// X, its scale and zero point, Y's.
 Values convert_qlinear_average_pool(Node& n) {
-  const DType type = n.in(0).type.dtype;
   const int64_t rank = n.in(0).rank();
   const bool last = n.flag("channels_last", false) && rank >= 3;
-  Value x = dequantized(n, n.in(0), n.in(1), zero_point_or_zero(n, 2, type), 0);
-  x.role = n.in(0).role;
-  Value y = average_pooling(n, last ? with_axis_moved(n, x, rank - 1, 1) : x);
-  if (y.poisoned) return {};
-  return {quantized(n, last ? with_axis_moved(n, y, 1, rank - 1) : y, n.in(3), zero_point_or_zero(n, 4, type), 0)};
+  return on_numbers(n, [&](const Value& x) {
+    if (!last) return average_pooling(n, x);
+    Value moved = with_axis_moved(n, x, rank - 1, 1);
+    moved.role = x.role;
+    const Value y = average_pooling(n, moved);
+    return y.poisoned ? y : with_axis_moved(n, y, 1, rank - 1);
+  });
 }
 
-// Softmax as the operator set that the attribute `opset` gives. X, its scale and zero point, Y's.
+// Softmax as the operator set that the attribute `opset` gives.
 Values convert_qlinear_softmax(Node& n) {
-  const DType type = n.in(0).type.dtype;
   const int64_t opset = n.required_integer("opset");
-  Value x = dequantized(n, n.in(0), n.in(1), zero_point_or_zero(n, 2, type), 0);
-  Value y = opset < 13 ? flattened_softmax(n, "nn.softmax", x, -1)
-                       : n.call("nn.softmax", {x}, {{"axis", n.integer("axis", -1)}});
-  return {quantized(n, y, n.in(3), zero_point_or_zero(n, 4, type), 0)};
+  return on_numbers(n, [&](const Value& x) {
+    return opset < 13 ? flattened_softmax(n, "nn.softmax", x, -1)
+                      : n.call("nn.softmax", {x}, {{"axis", n.integer("axis", -1)}});
+  });
 }
 
 // Y's scale and zero point, then each tensor with its scale and zero point.
@@ -133,7 +124,6 @@ Values convert_matmul_integer_to_float(Node& n) {
 }  // namespace
 
 void add_microsoft_quantized(Table& table) {
-  auto sigmoid = [](Node& n, const Value& x) { return n.call("sigmoid", {x}); };
   table.add({
       {"com.microsoft.QuantizeLinear", 1, "x y_scale y_zero_point", 2, 3, 1, quantize_converter(), true},
       {"com.microsoft.DequantizeLinear", 1, "x x_scale x_zero_point", 2, 3, 1, dequantize_converter(), true},
@@ -142,7 +132,7 @@ void add_microsoft_quantized(Table& table) {
       {"com.microsoft.QLinearMul", 1, "A A_scale A_zero_point B B_scale B_zero_point C_scale C_zero_point", 7, 8, 1,
        quantized_binary("multiply")},
       {"com.microsoft.QLinearSigmoid", 1, "X X_scale X_zero_point? Y_scale Y_zero_point", 4, 5, 1,
-       quantized_unary(sigmoid), true},
+       convert_qlinear_sigmoid, true},
       {"com.microsoft.QLinearLeakyRelu", 1, "X X_scale X_zero_point? Y_scale Y_zero_point", 4, 5, 1,
        convert_qlinear_leaky_relu, true},
       {"com.microsoft.QLinearGlobalAveragePool", 1, "X x_scale x_zero_point y_scale y_zero_point", 5, 5, 1,

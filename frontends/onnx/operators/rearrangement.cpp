@@ -1,5 +1,6 @@
 // Operators that rearrange elements: GatherElements, GatherND, DepthToSpace, SpaceToDepth, CenterCropPad,
 // ReverseSequence, Col2Im.
+#include "frontends/onnx/operators/axes.h"
 #include "frontends/onnx/operators/lists.h"
 #include "frontends/onnx/operators/table.h"
 
@@ -15,10 +16,8 @@ Values convert_gather_nd(Node& n) {
   const Value& indices = n.in(1);
   const int64_t rank = indices.rank();
   if (!n.check(rank >= 1, DiagnosticId::shape_mismatch, "indices must have at least one axis")) return {};
-  std::vector<int64_t> order = {rank - 1};
-  for (int64_t k = 0; k + 1 < rank; ++k) order.push_back(k);
-  Value tuples = rank == 1 ? indices : n.call("transpose", {indices}, {{"axes", order}});
-  return {n.call("gather_nd", {n.in(0), tuples}, {{"batch_dims", n.integer("batch_dims", 0)}})};
+  return {n.call("gather_nd", {n.in(0), with_axis_moved(n, indices, rank - 1, 0)},
+                 {{"batch_dims", n.integer("batch_dims", 0)}})};
 }
 
 // ---- blocks of pixels as channels ---------------------------------------------------------------------------------

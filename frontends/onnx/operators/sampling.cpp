@@ -1,4 +1,5 @@
 // Operators that read images at computed positions: GridSample, AffineGrid, RoiAlign, MaxRoiPool, DeformConv.
+#include "frontends/onnx/operators/axes.h"
 #include "frontends/onnx/operators/lists.h"
 #include "frontends/onnx/operators/table.h"
 #include "frontends/onnx/operators/windows.h"
@@ -6,18 +7,12 @@
 namespace dlcc::frontends::onnx {
 namespace {
 
-// Moves the last axis to position 1, after the first.
-Value components_second(Node& n, const Value& grid) {
-  std::vector<int64_t> order = {0, grid.rank() - 1};
-  for (int64_t k = 1; k + 1 < grid.rank(); ++k) order.push_back(k);
-  return n.call("transpose", {grid}, {{"axes", order}});
-}
 Values convert_grid_sample(Node& n) {
   std::string mode = n.text("mode", n.opset() >= 20 ? "linear" : "bilinear");
   if (mode == "linear") mode = "bilinear";  // the names since operator set 20
   if (mode == "cubic") mode = "bicubic";
   if (!n.check(n.in(1).rank() >= 3, DiagnosticId::shape_mismatch, "grid must have at least 3 axes")) return {};
-  return {n.call("image.grid_sample", {n.in(0), components_second(n, n.in(1))},
+  return {n.call("image.grid_sample", {n.in(0), with_axis_moved(n, n.in(1), n.in(1).rank() - 1, 1)},
                  {{"method", mode},
                   {"padding_mode", n.text("padding_mode", "zeros")},
                   {"align_corners", n.flag("align_corners", false)}})};

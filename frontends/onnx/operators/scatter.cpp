@@ -1,4 +1,5 @@
 // Operators that store elements at computed positions: Scatter*, TensorScatter, MaxUnpool.
+#include "frontends/onnx/operators/axes.h"
 #include "frontends/onnx/operators/lists.h"
 #include "frontends/onnx/operators/loop_function.h"
 #include "frontends/onnx/operators/subgraphs.h"
@@ -57,9 +58,7 @@ Values convert_scatter_nd(Node& n) {
   Value indices = n.in(1);
   if (!n.check(indices.rank() > 0, DiagnosticId::shape_mismatch, "indices must have an axis")) return {};
   if (replaces_one_slice(n)) return {replace_slice(n)};
-  std::vector<int64_t> axes = {indices.rank() - 1};
-  for (int64_t k = 0; k + 1 < indices.rank(); ++k) axes.push_back(k);
-  if (axes.size() > 1) indices = n.call("transpose", {indices}, {{"axes", axes}});
+  indices = with_axis_moved(n, indices, indices.rank() - 1, 0);
   return {n.call("scatter_nd", {n.in(0), indices, n.in(2)}, {{"mode", combination(n, 18)}})};
 }
 

@@ -185,7 +185,7 @@ TEST_CASE("invalid recurrent layers are refused with a message") {
   refused(activations({"Sinh"}), "error[bad-attribute]: there is no activation function 'Sinh'");
   refused(activations({"Relu", "Relu"}),
           "error[bad-attribute]: attribute 'activations' must have 1 functions, found 2");
-  refused(activations({"Affine"}), "error[bad-attribute]: the activation function 'Affine' needs a number of");
+  refused(activations({"Affine"}), "error[bad-attribute]: the activation function 'Affine' needs the numbers");
   refused(integer("hidden_size", 2), "error[shape-mismatch]: hidden_size is 2, but R is for 1");
   refused(text("direction", "bidirectional"),
           "error[shape-mismatch]: W must have the shape (2, 1, 1), found (1, 1, 1)");
