@@ -6,6 +6,7 @@
 #include "tensor/operation_count.h"
 #include "tensor/passes/bind_shared.h"
 #include "tensor/passes/expand_math.h"
+#include "tensor/passes/expand_quantization.h"
 #include "tensor/passes/parallel_loops.h"
 #include "tensor/passes/serpentine_order.h"
 #include "tensor/text.h"
@@ -79,6 +80,7 @@ void finish(tensor::Kernel& k, const Machine& machine, const tensor::ScheduleOpt
   // Machines without vectors emulate fused multiply-adds, so that functions have the bits of machines that have them.
   const bool fused = options.strict || machine.has_fma || machine.lanes(32) == 1;
   run("expand_math", tensor::expand_math(k.body, {.fused = fused, .fast = !options.strict}));
+  if (machine.has_fma && machine.lanes(32) > 1) run("expand_quantization", tensor::expand_quantization(k.body));
   run("bind_shared", tensor::bind_shared(k.body));
   run("choose_parallel_loops", tensor::choose_parallel_loops(k.body, options.threads, machine));
 }

@@ -7,6 +7,7 @@
 #include "support/float_formats.h"
 #include "targets/llvm/cpu_model.h"
 #include "targets/llvm/kernel_emitter.h"
+#include "tensor/quantization.h"
 #include "tensor/visit.h"
 
 namespace dlcc::targets {
@@ -99,8 +100,10 @@ Value* KernelEmitter::emit_new(const Expr& e) {
                         },
                         [&](const Select& x) { return emit_select(x); },
                         [&](const Cast& x) {
-                          Value* rounded = emit_rounded_cast(x, e.type());
-                          return rounded ? rounded : emit_cast(emit(x.a), x.a.type(), e.type(), x.saturate);
+                          if (Value* rounded = emit_rounded_cast(x, e.type())) return rounded;
+                          const bool is_short = is_integer(e.type()) && bits(e.type()) <= 16;
+                          const Expr& a = is_short ? without_enforced_bounds(e.type(), x.a) : x.a;
+                          return emit_cast(emit(a), a.type(), e.type(), x.saturate);
                         },
                         [&](const Bitcast& x) {
                           Value* a = emit(x.a);

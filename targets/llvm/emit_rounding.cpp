@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "targets/llvm/kernel_emitter.h"
+#include "tensor/quantization.h"
 
 namespace dlcc::targets {
 
@@ -129,38 +130,6 @@ Value* KernelEmitter::emit_rounding(UnaryOp op, Value* x) {
   }
 }
 
-namespace {
-
-// The value of an integer of at most 8 bits and a sign, given as a literal of float32 or as the cast of an integer
-// literal. Empty for any other expression.
-std::optional<int64_t> byte_offset(const Expr& e) {
-  if (const Cast* cast = as<Cast>(e)) {
-    const Literal* number = as<Literal>(cast->a);
-    return number && is_integer(cast->a.type()) && bits(cast->a.type()) == 8 ? std::optional(number->integer)
-                                                                             : std::nullopt;
-  }
-  const Literal* number = as<Literal>(e);
-  const bool is_byte = number && std::abs(number->number) <= UINT8_MAX && number->number == std::trunc(number->number);
-  return is_byte ? std::optional(static_cast<int64_t>(number->number)) : std::nullopt;
-}
-
-// The operand of bounds that a conversion to the type enforces itself: max(min(x, 255), 0) for uint8.
-Expr without_bounds_of(DType type, Expr e) {
-  const double low = is_signed(type) ? INT8_MIN : 0, high = is_signed(type) ? INT8_MAX : UINT8_MAX;
-  for (;;) {
-    const Binary* bound = as<Binary>(e);
-    if (!bound || bound->a.type() != dtype::f32) return e;
-    const bool first = as<Literal>(bound->a);
-    const Literal* number = as<Literal>(first ? bound->a : bound->b);
-    const bool is_enforced = number && ((bound->op == BinaryOp::min && number->number >= high) ||
-                                        (bound->op == BinaryOp::max && number->number <= low));
-    if (!is_enforced) return e;
-    e = first ? bound->b : bound->a;
-  }
-}
-
-}  // namespace
-
 // The quantization of a float32. `vcvtr` rounds to the nearest even integer, saturates to 32 bits and converts NaN to
 // 0. The sum with the offset cannot overflow after a saturation to 16 bits; beyond them the result is saturated, too. A
 // sum with NaN gives 0.
@@ -171,23 +140,16 @@ Value* KernelEmitter::emit_rounded_cast(const Cast& cast, DType to) {
   };
   auto is_rounding = [](const Unary* x) { return x && x->op == UnaryOp::round_even && x->a.type() == dtype::f32; };
   if (const Unary* x = as<Unary>(cast.a); to == dtype::i32 && is_rounding(x)) return rounded_to_int32(emit(x->a));
-  if (is_float(to) || bits(to) != 8 || is_bool(to)) return nullptr;
-  Expr rounded = without_bounds_of(to, cast.a);
-  int64_t offset = 0;
-  if (const Binary* sum = as<Binary>(rounded); sum && sum->op == BinaryOp::add) {
-    const auto number = sum->a.type() == dtype::f32 ? byte_offset(sum->b) : std::nullopt;
-    if (!number) return nullptr;
-    rounded = sum->a, offset = *number;
-  }
-  const Unary* rounding = as<Unary>(rounded);
-  if (!is_rounding(rounding)) return nullptr;
+  const auto quantization = bits(to) == 8 ? tensor::as_quantization(cast, to) : std::nullopt;
+  if (!quantization || std::abs(quantization->zero) > UINT8_MAX) return nullptr;
   llvm::Module& module = *function_->getParent();
   auto saturated = [&](bool is_signed, Value* v, unsigned bits) {
     const auto id = is_signed ? llvm::Intrinsic::arm_ssat : llvm::Intrinsic::arm_usat;
     return b_.CreateCall(llvm::Intrinsic::getDeclaration(&module, id), {v, b_.getInt32(bits)});
   };
-  Value* x = emit(rounding->a);
+  Value* x = emit(quantization->value);
   Value* number = rounded_to_int32(x);
+  const int64_t offset = quantization->zero;
   if (offset != 0) number = b_.CreateAdd(saturated(true, number, 16), b_.getInt32(static_cast<uint32_t>(offset)));
   number = saturated(is_signed(to), number, 8);
   if (offset != 0) number = b_.CreateSelect(b_.CreateFCmpUNO(x, x), b_.getInt32(0), number);

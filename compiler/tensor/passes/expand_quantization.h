@@ -1,0 +1,14 @@
+// Quantizations divide by a scale. For a scale that is known, multiplications give the same integers in a fraction of
+// the time of a division (16 cycles for 16 numbers on recent CPUs).
+#pragma once
+
+#include "tensor/ir.h"
+
+namespace dlcc::tensor {
+
+// Replaces x / scale within quantizations, which are rounded to integers, by x * high + x * low, where high + low is
+// the reciprocal of the scale to twice the precision. The sum has one rounding (fused multiply-add). For each scale,
+// the quotients near all ties are compared first: all integers are those of the division, else the division stays.
+Stmt expand_quantization(const Stmt&);
+
+}  // namespace dlcc::tensor
