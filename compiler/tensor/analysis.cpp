@@ -122,7 +122,6 @@ OpPattern pattern_of(const TensorFunction& f) {
     const Stage& stage = f.stages[k];
     if (stage.results.size() != 1 || !stage.origin.empty()) return OpPattern::opaque;
     if (stage.reduction) {
-      if (k > 0) return OpPattern::opaque;
       ++reductions;
     } else if (!is_elementwise(stage)) {
       all_elementwise = false;
@@ -133,6 +132,8 @@ OpPattern pattern_of(const TensorFunction& f) {
     return f.stages.size() == 1 ? OpPattern::injective : OpPattern::opaque;
   }
   if (!all_elementwise) return OpPattern::opaque;
+  const bool is_chain = reductions > 1 || !f.stages[0].reduction;
+  if (is_chain) return f.stages.back().reduction ? OpPattern::opaque : OpPattern::row_chain;
   return is_sum_of_products(f.stages[0]) ? OpPattern::contraction : OpPattern::reduction;
 }
 

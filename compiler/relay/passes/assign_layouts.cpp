@@ -134,7 +134,7 @@ class LayoutAssigner {
     if (product(f.results[0]->shape) == Dim(0)) return {};  // no element, so no block
     if (channels_ <= 1 && bits(f.results[0]->type) != 8) return {};
     if (int axis = channels_of(f, which_are_constant(args)); axis >= 0) return blocked(whole, axis);
-    if (tensor::pattern_of(f) == tensor::OpPattern::opaque && !tensor::is_concatenation(f)) return {};
+    if (tensor::pattern_of(f) >= tensor::OpPattern::row_chain && !tensor::is_concatenation(f)) return {};
     // Otherwise keep the blocks of the largest blocked operand.
     int64_t largest = 0;
     int kept = -1;

@@ -246,11 +246,9 @@ class BlockFuser {
 
   const Group& group_of(int n) const { return groups_[static_cast<size_t>(nodes_[static_cast<size_t>(n)].group)]; }
 
-  bool same_shape(int a, int b) const {
-    const auto &x = nodes_[static_cast<size_t>(a)].function.results[0]->shape,
-               &y = nodes_[static_cast<size_t>(b)].function.results[0]->shape;
-    return x == y;
-  }
+  const Shape& shape_of(int n) const { return nodes_[static_cast<size_t>(n)].function.results[0]->shape; }
+
+  bool same_shape(int a, int b) const { return shape_of(a) == shape_of(b); }
 
   // All nodes on paths from `from` (excluded) to `to` (included); empty when they are too many for a group.
   std::set<int> between(int from, int to) const {
@@ -286,7 +284,8 @@ class BlockFuser {
     }
     for (int p : path) {
       const Node& other = nodes_[static_cast<size_t>(p)];
-      if (other.is_view || other.pattern == OpPattern::opaque) return;
+      const bool is_opaque = other.pattern == OpPattern::opaque || (!anchored && other.pattern == OpPattern::row_chain);
+      if (other.is_view || is_opaque) return;
       if (anchored && (other.pattern != OpPattern::elementwise || !same_shape(i, p))) return;
       if (!anchored && p != to && other.pattern > OpPattern::injective) return;
     }
