@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "support/integers.h"
 #include "targets/llvm/kernel_emitter.h"
 
 namespace dlcc::targets {
@@ -88,6 +89,7 @@ Value* KernelEmitter::load_elements(const Memory& memory, DType type, const Line
   bool contiguous = offset.is_contiguous();
   if (!offset.is_uniform() && !contiguous) {
     Value* value = mask ? nullptr : load_and_shuffle(memory, type, offset);
+    if (!value && !mask) value = look_up(memory, type, offset);
     return value ? value : gather(memory, type, offset, mask, otherwise);
   }
   DLCC_CHECK(!shares_bytes(type) || offset.is_uniform(), "kernel {}: vector access to sub-byte elements", kernel_.name);
@@ -115,26 +117,37 @@ Value* KernelEmitter::load_elements(const Memory& memory, DType type, const Line
   return b_.CreateSelect(mask, value, otherwise);
 }
 
-// If the lanes' elements have constant distances and span at most two vectors: loads the span up to its last element
-// and shuffles it. Null otherwise.
+// If the lanes' elements have constant distances and span few vectors: loads the span up to its last element and
+// shuffles it. Null otherwise.
 Value* KernelEmitter::load_and_shuffle(const Memory& memory, DType type, const Linear& offset) {
   auto lanes = known_lanes(offset);
   if (!lanes || shares_bytes(type)) return nullptr;
   auto [low, high] = std::ranges::minmax(*lanes);
-  int64_t span = high - low + 1, part = std::min<int64_t>(span, lanes_->count), size = element_bytes(type);
-  if (span > 2 * part) return nullptr;
+  constexpr int64_t most_parts = 4;
+  const int64_t span = high - low + 1, part = std::min<int64_t>(span, lanes_->count), size = element_bytes(type);
+  const int64_t parts = ceil_div(span, part);
+  if (parts > most_parts) return nullptr;
   auto* wanted = llvm::FixedVectorType::get(storage_type(type), static_cast<unsigned>(part));
   auto load_from = [&](int64_t first) -> Value* {
     Linear at = offset;
     at.lane = 0, at.varying = nullptr, at.constant += first;
     return b_.CreateAlignedLoad(wanted, address(memory, at, size), alignment_of(memory, at, size));
   };
-  std::vector<int> which;
-  for (int64_t lane : *lanes)
-    which.push_back(static_cast<int>(lane - low < part ? lane - low : part + (lane - low) - (span - part)));
-  Value* first = load_from(low);
-  Value* second = span > part ? load_from(high + 1 - part) : llvm::PoisonValue::get(wanted);
-  return from_storage(b_.CreateShuffleVector(first, second, which), type);
+  // The elements of the first part, then of each further one in their lanes. The last part ends with the span.
+  Value* value = nullptr;
+  for (int64_t k = 0; k < parts; ++k) {
+    const int64_t begin = k > 0 && k + 1 == parts ? span - part : k * part;
+    std::vector<int> which;
+    for (size_t lane = 0; lane < lanes->size(); ++lane) {
+      const int64_t at = (*lanes)[lane] - low, of = std::min(at / part, parts - 1), from = value ? part : 0;
+      which.push_back(of == k  ? static_cast<int>(from + at - begin)
+                      : of < k ? static_cast<int>(lane)
+                               : llvm::PoisonMaskElem);
+    }
+    Value* loaded = load_from(low + begin);
+    value = value ? b_.CreateShuffleVector(value, loaded, which) : b_.CreateShuffleVector(loaded, which);
+  }
+  return from_storage(value, type);
 }
 
 // Gathers one element per lane. Masked-off lanes read element 0.

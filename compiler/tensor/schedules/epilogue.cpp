@@ -8,6 +8,22 @@
 
 namespace dlcc::tensor {
 
+namespace {
+
+// Whether an expression becomes many instructions: functions become polynomials, but quotients and roots are one
+// instruction each.
+bool is_long(const Expr& e) {
+  bool found = false;
+  for_each_expr(e, [&](const Expr& x) {
+    const Unary* u = as<Unary>(x);
+    const Binary* b = as<Binary>(x);
+    found |= is_expensive_node(x) && !(u && u->op == UnaryOp::sqrt) && !(b && b->op == BinaryOp::div);
+  });
+  return found;
+}
+
+}  // namespace
+
 std::optional<Stage> find_epilogue(const TensorFunction& f, size_t k) {
   const Stage& reduced = f.stages[k];
   const Buffer& total = reduced.results[0];
@@ -30,7 +46,7 @@ Epilogue::Epilogue(const Stage& reduced, const Stage* elementwise)
     const Load* l = as<Load>(e);
     return l && l->buffer == reduced.results[0] ? Expr(total_) : e;
   });
-  if (is_expensive(first_)) split();
+  if (is_long(first_)) split();
 }
 
 // Splits the value at the largest cheap expression that contains every use of the total. For a sigmoid or another
@@ -38,7 +54,7 @@ Epilogue::Epilogue(const Stage& reduced, const Stage* elementwise)
 void Epilogue::split() {
   std::vector<Expr> cheap;
   for_each_expr(first_, [&](const Expr& e) {
-    if (e.type() == result_->type && uses(e, total_) && !is_expensive(e)) cheap.push_back(e);
+    if (e.type() == result_->type && uses(e, total_) && !is_long(e)) cheap.push_back(e);
   });
   for (; !cheap.empty(); cheap.pop_back()) {
     Expr rest = rewrite(first_, [&](const Expr& e) { return structurally_equal(e, cheap.back()) ? Expr(stored_) : e; });

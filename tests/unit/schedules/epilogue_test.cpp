@@ -46,7 +46,10 @@ TEST_CASE("an expensive epilogue is split into a cheap store and a loop over the
   CHECK(parts("sigmoid(t[i] * b[0] + skip[i])") == "y[j] = total * b[0] + skip[j]\ny[j] = sigmoid(y[j])\n");
   // The result may share the memory of `skip`.
   CHECK(parts("sigmoid(t[i]) * skip[i]") == "y[j] = sigmoid(total) * skip[j]\n");
-  CHECK(parts("t[i] / (1.0 + abs(t[i] + b[0]))") == "y[j] = total\ny[j] = y[j] / (1.0 + abs(y[j] + b[0]))\n");
+  CHECK(parts("exp(t[i]) / (1.0 + abs(t[i] + b[0]))") ==
+        "y[j] = total\ny[j] = exp(y[j]) / (1.0 + abs(y[j] + b[0]))\n");
+  // Quotients and roots are one instruction each.
+  CHECK(parts("sqrt(t[i]) / (1.0 + abs(t[i] + b[0]))") == "y[j] = sqrt(total) / (1.0 + abs(total + b[0]))\n");
 }
 
 TEST_CASE("an epilogue reads the total at its own index, which is 0 along an axis of one index") {
