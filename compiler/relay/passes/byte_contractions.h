@@ -82,6 +82,11 @@ std::optional<ByteProduct> byte_product(BlockRewriter&, const std::string& name,
 Atom integer_sums(BlockRewriter&, const ByteConvolution&, const ByteData&, const SignedBytes&);
 Atom integer_sums(BlockRewriter&, const ByteProduct&, const ByteData&, const SignedBytes&);
 
+// sum((x - a) * (w - b)) of two tensors that are not constant, in int32, for a call of a matrix product of the two. The
+// zero points a and b are constants, and x is of the machine's type of data. Nothing if sums may not fit in int32, the
+// sizes are not known, or there are so few rows or columns that sums of floats are as fast.
+std::optional<Atom> product_of_data(BlockRewriter&, const std::string& name, const Call& call, ByteData x, ByteData w);
+
 // -zero * sum(w) for each index of an axis of the weights.
 std::vector<int32_t> corrections(int64_t zero, const SignedBytes& weights, size_t axis);
 

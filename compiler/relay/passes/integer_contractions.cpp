@@ -8,6 +8,7 @@
 //   conv(dequantize(x, s, zero), dequantize(w, t))    cast(conv(x, w, int32) + c) * (s * t)
 //   the same, one input channel a group               conv(x, w * t * s, float32) + c * (s * t)
 //   dense(..), matmul(..) likewise                    cast(dense(x, w, int32) + c) * (s * t)
+//   batch_matmul of two dequantized tensors           cast(batch_matmul(x, w, int32) + sums) * (s * t)
 //   quantize(f, u, zero) of such a value              cast(round(f * (1 / u)) + zero), f elementwise operations of it
 //
 // The first sum is exact. The standard rounds each dequantized number to float32 and each product and sum as well, and
@@ -53,7 +54,8 @@ class Rewriter {
     if (!o) return std::nullopt;
     const Call call = *found;  // emitting operations moves the original
     const std::string& name = o->op->name;
-    static const std::set<std::string> contractions = {"nn.conv1d", "nn.conv2d", "nn.conv3d", "nn.dense", "nn.matmul"};
+    static const std::set<std::string> contractions = {"nn.conv1d", "nn.conv2d", "nn.conv3d",
+                                                       "nn.dense",  "nn.matmul", "nn.batch_matmul"};
     if (contractions.contains(name)) return contraction(r, name, call);
     if (name == "qnn.quantize") return quantize(r, call);
     if (Result dequantized; name == "qnn.dequantize" && (dequantized = data_with_offset(r, call))) return dequantized;
@@ -135,8 +137,7 @@ class Rewriter {
   // ---- constants
 
   // s * t as float32: one number, or a column along the channels of a result with `trailing` axes after them.
-  static Constant product_of_scales(const Dequantized& x, const Weights& w, int64_t trailing) {
-    const Constant &s = x.scale, &t = w.scale;
+  static Constant product_of_scales(const Constant& s, const Constant& t, int64_t trailing) {
     std::vector<float> values;
     for (int64_t k = 0; k < t.count(); ++k)
       values.push_back(static_cast<float>(s.number_at(0)) * static_cast<float>(t.number_at(k)));
@@ -153,16 +154,16 @@ class Rewriter {
     if (!r.call_of(call.args[0], "qnn.dequantize")) return std::nullopt;
     const bool by_columns = name == "nn.matmul" && !attributes_of<MatmulAttrs>(call).transpose_b;
     const auto w = weights_of(r, call.args[1], by_columns ? 1 : 0);
-    if (!w) return std::nullopt;
+    if (!w) return name.starts_with("nn.conv") ? std::nullopt : product_of_activations(r, name, call);
     if (const auto p = byte_product(r, name, call, w->integers)) {
       const auto x = data_of(r, call.args[0]);
       if (!x) return std::nullopt;
-      return scaled(r, integer_sums(r, *p, x->bytes(), w->integers), product_of_scales(*x, *w, 0));
+      return scaled(r, integer_sums(r, *p, x->bytes(), w->integers), product_of_scales(x->scale, w->scale, 0));
     }
     const auto c = byte_convolution(name, call, w->integers, products_);
     const auto x = c ? data_of(r, call.args[0], c->is_depthwise()) : std::nullopt;
     if (!x) return std::nullopt;
-    const Constant scales = product_of_scales(*x, *w, static_cast<int64_t>(c->weights.size()) - 2);
+    const Constant scales = product_of_scales(x->scale, w->scale, static_cast<int64_t>(c->weights.size()) - 2);
     if (!c->is_depthwise()) return scaled(r, integer_sums(r, *c, x->bytes(), w->integers), scales);
     const Atom sums = rescalable(r, [c, bytes = x->bytes(), w, scales](BlockRewriter& rewriter, double factor) {
       return products(rewriter, *c, bytes, scaled_weights(w->integers.bytes, times(scales, factor)));
@@ -170,6 +171,16 @@ class Rewriter {
     if (x->zero == 0) return sums;
     const Constant offsets = scaled_offsets(corrections(x->zero, w->integers, 0), scales);
     return noted(r.emit("nn.bias_add", {sums, offsets}, {{"axis", int64_t{1}}}));
+  }
+
+  Result product_of_activations(BlockRewriter& r, const std::string& name, const Call& call) {
+    const auto w = dequantized(r, call.args[1]);
+    const DType type = w ? r.tensor(w->stored).dtype : dtype::f32;
+    if ((type != dtype::u8 && type != dtype::i8) || w->scale.count() != 1 || known(r, w->stored)) return std::nullopt;
+    const auto x = data_of(r, call.args[0]);
+    const Result sums = x ? product_of_data(r, name, call, x->bytes(), w->bytes()) : std::nullopt;
+    if (!sums) return std::nullopt;
+    return scaled(r, *sums, product_of_scales(x->scale, w->scale, 0));
   }
 
   static double scale_of(const Constant& scales, int64_t channel) {

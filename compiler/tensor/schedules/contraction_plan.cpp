@@ -298,7 +298,7 @@ class ContractionPlanner {
     const bool are_bytes = data().buffer->type == data_of_byte_products(machine_.byte_products) &&
                            weights().buffer->type == dtype::i8 && product.a.type() == dtype::i32 &&
                            as<Cast>(product.a) && as<Cast>(product.b);
-    return are_bytes && machine_.byte_products != ByteProducts::none && is_constant(weights().buffer);
+    return are_bytes && machine_.byte_products != ByteProducts::none;
   }
 
   // A dense image of bytes stores the channels of a pixel far from each other. If the channels fill whole blocks, a
@@ -306,7 +306,8 @@ class ContractionPlanner {
   void copy_into_blocks() {
     const Shape& shape = data().buffer->shape;
     const bool gathers = std::ranges::any_of(plan_.data_strides, [](int64_t s) { return s != 1; });
-    if (!multiplies_bytes() || !reads_inside_ || gathers || data().indices.size() < 3) return;
+    if (!multiplies_bytes() || !is_constant(weights().buffer)) return;
+    if (!reads_inside_ || gathers || data().indices.size() < 3) return;
     if (!normalized(layout_of(data().buffer), shape).is_dense()) return;
     const Axis& channels = stage().reduction->axes[0];
     constexpr int channel_dim = 1;
@@ -386,7 +387,7 @@ class ContractionPlanner {
   // products of some rows (M).
   bool reads_in_place() const {
     const Buffer& b = weights().buffer;
-    if (n_dim_ + 1 != b->rank() || !layout_of(b).is_dense()) return false;
+    if (plan_.byte_products || n_dim_ + 1 != b->rank() || !layout_of(b).is_dense()) return false;
     const int64_t n = b->shape.back().value();
     if (!extent_of_m().is_constant()) return n % channel_block == 0;
     int64_t elements = n;  // of one product

@@ -235,6 +235,35 @@ TEST_CASE("dot products of four unsigned and signed bytes equal the definition")
   check_schedule(d.finish(), {false, true}, {}, {}, machines);
 }
 
+TEST_CASE("dot products of bytes that are both data pack the second factor") {
+  const std::vector<Machine> vectors =
+                                 {{.vector_bytes = 32, .vector_registers = 16, .byte_products = ByteProducts::pairs},
+                                  {.vector_bytes = 64, .vector_registers = 32, .byte_products = ByteProducts::dot}},
+                             scalars = {{.vector_bytes = 4,
+                                         .general_registers = 13,
+                                         .byte_products = ByteProducts::scalar_pairs,
+                                         .prefetch_streams = 0}};
+  for (const std::vector<Machine>& machines : {vectors, scalars})
+    for (const bool transposed : {false, true})
+      for (const int64_t n : {48, 40, 17})
+        for (const int64_t k : {4, 36, 64}) {
+          Definition d("product");
+          Tensor a = d.input("a", dtype::u8, {3, 9, k}),
+                 b = d.input("b", dtype::i8, transposed ? Shape{3, n, k} : Shape{3, k, n});
+          d.reduce_result("y", dtype::i32, {3, 9, n}, sum_of(dtype::i32), {k}, [&](Index i, Index r) {
+            const Expr factor = transposed ? b(i[0], i[2], r[0]) : b(i[0], r[0], i[2]);
+            return cast(dtype::i32, a(i[0], i[1], r[0])) * cast(dtype::i32, factor);
+          });
+          const TensorFunction f = d.finish();
+          check_schedule(f, {false, false}, {}, {}, machines);
+          for (const Kernel& kernel : schedule({f, {false, false}, std::vector<Layout>(3), machines}).variants) {
+            const std::string text = print(kernel);
+            CHECK_MESSAGE(text.find("call dot4.u8s8") != std::string::npos, text);
+            CHECK_MESSAGE(text.find("scratch panels: i8[3") != std::string::npos, text);
+          }
+        }
+}
+
 TEST_CASE("dot products of four signed bytes are for signed data only") {
   const std::vector<Machine> machines = {
       {.vector_bytes = 16, .vector_registers = 32, .byte_products = ByteProducts::signed_pairs},
@@ -304,8 +333,9 @@ TEST_CASE("dot products of sixteen bytes read as many channels, other numbers fo
   auto check = [&](const Conv& p, const std::string& call, bool channels_last = true) {
     TensorFunction f = convolution_in(dtype::i8, p, false, dtype::i8);
     std::vector<Layout> layouts(4);
-    if (channels_last) layouts[0] = with_halo(layout_with_last(f.params[0]->shape, 1), f.params[0]->shape,
-                           wanted_halo(f, 0, constant, {}, machines[0]));
+    if (channels_last)
+      layouts[0] = with_halo(layout_with_last(f.params[0]->shape, 1), f.params[0]->shape,
+                             wanted_halo(f, 0, constant, {}, machines[0]));
     if (channels_last) layouts[3] = layout_with_last(f.results[0]->shape, 1);
     check_schedule(f, constant, layouts, {}, machines);
     CHECK(print(schedule({f, constant, layouts, machines}).variants[0]).find("call " + call) != std::string::npos);
