@@ -29,7 +29,8 @@ void verify_after(const std::string& pass, const relay::Module& verified) {
 }  // namespace
 
 std::vector<std::string> graph_passes() {
-  return {"integer-contractions",
+  return {"simplify-quantization",
+          "integer-contractions",
           "fold-constants",
           "simplify-inference",
           "fold-constants",

@@ -199,6 +199,9 @@ class KernelEmitter {
   Value* load_per_lane(const Memory&, DType, const Linear& offset);
   Value* load_and_shuffle(const Memory&, DType, const Linear& offset);
   Value* gather(const Memory&, DType, const Linear& offset, Value* mask, Value* otherwise);
+  // A gather from a table of bytes by instructions that hold the table in registers (emit_table.cpp); null if the CPU
+  // has none, or for any other gather.
+  Value* look_up(const Memory&, DType, const Linear& offset);
   struct SubByteAddress {
     Value* byte;   // its address
     Value* shift;  // of the element, in bits
