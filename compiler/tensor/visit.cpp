@@ -263,6 +263,22 @@ Free free_in(const Stmt& statement) {
   return result;
 }
 
+std::set<Var> register_index_variables(const Stmt& root) {
+  std::set<Var> result;
+  auto add = [&](const BufferNode& buffer, const std::vector<Expr>& indices) {
+    if (buffer.scope != Scope::reg) return;
+    for (const Expr& index : indices)
+      for (const Var& v : variables_in(index)) result.insert(v);
+  };
+  for_each_stmt(root, [&](const Stmt& s) {
+    if (const Store* store = as<Store>(s)) add(*store->buffer, store->indices);
+  });
+  for_each_root_expr(root, [&](const Expr& e) {
+    for (const Load& load : loads_of(e)) add(*load.buffer, load.indices);
+  });
+  return result;
+}
+
 bool can_fail(const Stmt& root) {
   bool found = false;
   if (root) for_each_stmt(root, [&](const Stmt& s) { found |= as<Require>(s) != nullptr; });
@@ -276,6 +292,27 @@ Expr rewrite(const Expr& e, const std::function<Expr(const Expr&)>& f) { return 
 Stmt rewrite(const Stmt& s, const std::function<Expr(const Expr&)>& on_expr,
              const std::function<Stmt(const Stmt&)>& on_stmt) {
   return StmtRewriter(on_expr, on_stmt)(s);
+}
+
+Stmt map_nested(const Stmt& s, const std::function<Stmt(const Stmt&)>& f) {
+  auto with = [&](const Stmt& body, const auto& made) -> Stmt {
+    Stmt other = body ? f(body) : body;
+    return other == body ? s : other ? made(other) : nullptr;
+  };
+  if (const For* x = as<For>(s))
+    return with(x->body, [&](const Stmt& body) { return make_stmt(For{x->var, x->extent, x->kind, body}); });
+  if (const Let* x = as<Let>(s)) return with(x->body, [&](const Stmt& body) { return let(x->var, x->value, body); });
+  if (const Allocate* x = as<Allocate>(s))
+    return with(x->body, [&](const Stmt& body) { return allocate(x->buffer, body); });
+  if (const IfThen* x = as<IfThen>(s)) {
+    Stmt a = x->then_body ? f(x->then_body) : nullptr, b = x->else_body ? f(x->else_body) : nullptr;
+    return a == x->then_body && b == x->else_body ? s : if_then(x->condition, a, b);
+  }
+  const Sequence* x = as<Sequence>(s);
+  if (!x) return s;
+  std::vector<Stmt> body;
+  for (const Stmt& part : x->body) body.push_back(f(part));
+  return body == x->body ? s : sequence(std::move(body));
 }
 
 Expr substitute(const Expr& e, const Substitution& map) { return map.empty() ? e : rewrite(e, replacing(map)); }

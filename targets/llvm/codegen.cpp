@@ -28,6 +28,8 @@
 #include "targets/llvm/optimize.h"
 #include "targets/llvm/spills.h"
 #include "targets/llvm/target_machine_pool.h"
+#include "tensor/passes/legalize_vector_loops.h"
+#include "tensor/verify.h"
 
 namespace dlcc::targets {
 
@@ -198,7 +200,9 @@ class Generator {
     if (options_.text) debug.emplace(module, options_.text_file, options_.optimization > 0);
     if (is_entry) emit_model(module, parts_, *machine.getMCSubtargetInfo(), debug ? &*debug : nullptr);
     for (size_t index = 0; const size_t k : unit.kernels) {
-      const tensor::Kernel& kernel = parts_.program.kernels[k].at_level(unit.level);
+      tensor::Kernel kernel = parts_.program.kernels[k].at_level(unit.level);
+      kernel.body = tensor::legalize_vector_loops(kernel.body);
+      tensor::verify_after("legalize_vector_loops", kernel);
       llvm::Function* function =
           declare_kernel(module, kernel_symbol(parts_, k, level), parts_.program.kernels[k], parts_.program.threads);
       set_cpu(*function, level);

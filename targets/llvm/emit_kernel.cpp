@@ -19,29 +19,6 @@ namespace dlcc::targets {
 
 using namespace tensor;
 
-namespace {
-
-// Variables in the indices of register buffers: SROA needs constant indices, so their loops are fully unrolled.
-std::set<const VarNode*> find_register_index(const Kernel& kernel) {
-  std::set<const VarNode*> result;
-  auto add = [&](const BufferNode& buffer, const std::vector<Expr>& indices) {
-    if (buffer.scope != Scope::reg) return;
-    for (const Expr& index : indices)
-      for_each_expr(index, [&](const Expr& e) {
-        if (const VarRef* ref = as<VarRef>(e)) result.insert(ref->var.get());
-      });
-  };
-  for_each_stmt(kernel.body, [&](const Stmt& s) {
-    if (const Store* store = as<Store>(s)) add(*store->buffer, store->indices);
-  });
-  for_each_root_expr(kernel.body, [&](const Expr& root) {
-    for (const Load& load : loads_of(root)) add(*load.buffer, load.indices);
-  });
-  return result;
-}
-
-}  // namespace
-
 KernelEmitter::KernelEmitter(const CodeLevel& level, const llvm::MCSubtargetInfo& cpu, const Kernel& kernel,
                              llvm::Function* function, int threads, const KernelDebug* debug)
     : level_(level),
@@ -72,7 +49,7 @@ void KernelEmitter::emit(int max_depth) {
     const bool is_size = size != sizes.end();
     bind(v, function_->getArg(next++), is_size, is_size ? std::optional(size->second) : std::nullopt);
   }
-  register_index_ = find_register_index(kernel_);
+  register_index_ = register_index_variables(kernel_.body);
   outlined_ = find_outlined_nests(kernel_, level_.machine, max_depth, threads_, register_index_);
   emit_function([&] {
     if (kernel_.body) emit(kernel_.body);
@@ -155,7 +132,7 @@ void KernelEmitter::emit_for(const For& x) {
     if (extent.constant <= 0) return;
     bool unroll = x.kind == LoopKind::unrolled || extent.constant == 1;
     if (x.kind == LoopKind::vector && !lanes_) return emit_vector_loop(x, extent.constant);
-    if (unroll || register_index_.count(x.var.get())) return emit_unrolled(x, extent.constant);
+    if (unroll || register_index_.contains(x.var)) return emit_unrolled(x, extent.constant);
     if (x.kind == LoopKind::parallel && threads_ > 1 && !lanes_)
       return emit_parallel(x, b_.getInt64(static_cast<uint64_t>(extent.constant)), extent.constant);
   } else if (x.kind == LoopKind::parallel && threads_ > 1 && !lanes_) {
@@ -233,16 +210,29 @@ llvm::MDNode* KernelEmitter::backedge_weights(std::optional<Range> range, int64_
   return llvm::MDBuilder(b_.getContext()).createBranchWeights(static_cast<uint32_t>(taken), 1);
 }
 
-// Strip-mines the loop: full vectors, then the remainder in vectors of descending powers of two.
+// The widest type of the values that the statement computes or stores, of 8 bits at least. Arithmetic of indices does
+// not count: most of it is scalar.
+static int widest_element_bits(const Stmt& body) {
+  int widest = 8;
+  auto add = [&](const Expr& value) {
+    for_each_expr(value, [&](const Expr& e) {
+      if (as<Load>(e) || as<Cast>(e) || is_float(e.type())) widest = std::max(widest, bits(e.type()));
+    });
+  };
+  for_each_stmt(body, [&](const Stmt& s) {
+    if (const Store* x = as<Store>(s)) widest = std::max(widest, bits(x->buffer->type)), add(x->value);
+    if (const Let* x = as<Let>(s)) add(x->value);
+    if (const IfThen* x = as<IfThen>(s)) add(x->condition);
+    if (const Require* x = as<Require>(s)) add(x->condition);
+  });
+  return widest;
+}
+
+// Strip-mines a loop that is legal (tensor/passes/legalize_vector_loops.h): full vectors, then the remainder in vectors
+// of descending powers of two.
 void KernelEmitter::emit_vector_loop(const For& x, int64_t extent) {
-  VectorPlan plan = plan_vector_loop(x);
-  if (plan.distribute) {
-    for (const Stmt& s : as<Sequence>(x.body)->body) emit_vector_loop(For{x.var, x.extent, x.kind, s}, extent);
-    return;
-  }
-  bool in_registers = register_index_.count(x.var.get()) > 0;
-  if (!plan.possible) return in_registers ? emit_unrolled(x, extent) : emit_scalar_loop(x);
-  auto widest = static_cast<int64_t>(std::max(1, level_.machine.lanes(plan.element_bits)));
+  const bool in_registers = register_index_.contains(x.var);
+  auto widest = static_cast<int64_t>(std::max(1, level_.machine.lanes(widest_element_bits(x.body))));
   auto lanes = static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(std::min(extent, widest))));
   int64_t done = extent / lanes * lanes;
   if (in_registers || done == lanes) {
@@ -382,7 +372,7 @@ void align_stack(llvm::Function& f) {
 }
 
 int next_smaller_depth(const Kernel& kernel, const Machine& machine, int max_depth, int threads) {
-  std::set<const VarNode*> unrolled = find_register_index(kernel);
+  const std::set<Var> unrolled = register_index_variables(kernel.body);
   auto nests = [&](int loops) { return find_outlined_nests(kernel, machine, loops, threads, unrolled); };
   for (int fewer = max_depth - 1; fewer > 0; --fewer)
     if (nests(fewer) != nests(max_depth)) return fewer;

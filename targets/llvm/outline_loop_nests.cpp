@@ -16,7 +16,7 @@ namespace {
 
 class Outliner {
  public:
-  Outliner(const Machine& machine, int max_depth, int threads, const std::set<const VarNode*>& unrolled)
+  Outliner(const Machine& machine, int max_depth, int threads, const std::set<Var>& unrolled)
       : machine_(machine), max_depth_(max_depth), threads_(threads), unrolled_(unrolled) {}
 
   std::set<const StmtNode*> run(const Stmt& body) {
@@ -29,7 +29,7 @@ class Outliner {
   // a register, else 1.
   int loops(const For& x) const {
     auto extent = constant_integer(x.extent);
-    bool gone = x.kind == LoopKind::unrolled || x.kind == LoopKind::vector || unrolled_.contains(x.var.get());
+    bool gone = x.kind == LoopKind::unrolled || x.kind == LoopKind::vector || unrolled_.contains(x.var);
     if (gone || extent == 1) return 0;
     return is_shared(x) || !extent ? 2 : 1;
   }
@@ -100,7 +100,7 @@ class Outliner {
   const Machine& machine_;
   int max_depth_;  // of nested loops in a function
   int threads_;
-  const std::set<const VarNode*>& unrolled_;  // variables of fully unrolled loops
+  const std::set<Var>& unrolled_;  // variables of fully unrolled loops
   Ranges ranges_;
   double calls_ = 0;  // calls that an iteration of the surrounding loop may still make
   std::set<const StmtNode*> outlined_;
@@ -111,7 +111,7 @@ class Outliner {
 int loop_depth_that_fits(const Machine& machine) { return machine.general_registers / machine.registers_per_loop; }
 
 std::set<const StmtNode*> find_outlined_nests(const Kernel& kernel, const Machine& machine, int max_depth, int threads,
-                                              const std::set<const VarNode*>& unrolled) {
+                                              const std::set<Var>& unrolled) {
   return Outliner(machine, max_depth, threads, unrolled).run(kernel.body);
 }
 
