@@ -20,7 +20,8 @@ class StatementLines {
 
   // The first line after line `after` on which the statement begins; 0 if there is none. If `after` is the line of an
   // enclosing statement, this is the statement's line in there. A pass that changes what a loop or a declaration
-  // contains makes another statement for the same variable or buffer, by which its line is found.
+  // contains makes another statement for the same variable or buffer, by which its line is found. An outlined nest has
+  // the line of the statement that is outlined.
   int find(const Stmt& s, int after) const {
     const int line = find(static_cast<const void*>(s.get()), after);
     const void* declared = declared_by(s);
@@ -35,6 +36,7 @@ class StatementLines {
     if (const Let* x = as<Let>(s)) return x->var.get();
     if (const Allocate* x = as<Allocate>(s)) return x->buffer.get();
     if (const IfThen* x = as<IfThen>(s)) return x->condition.get();
+    if (const Outline* x = as<Outline>(s)) return declared_by(x->body);
     return nullptr;
   }
 

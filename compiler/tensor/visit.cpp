@@ -152,6 +152,10 @@ class StmtRewriter {
                                    for (const Region& r : x.operands) operands.push_back({r.buffer, exprs(r.begin)});
                                    return changed_ ? make_stmt(IntrinsicCall{x.intrinsic, std::move(operands)}) : s;
                                  },
+                                 [&](const Outline& x) {
+                                   Stmt body = stmt(x.body);
+                                   return changed_ ? outline(body) : s;
+                                 },
                              },
                              s->v);
     changed_ = outer;
@@ -196,6 +200,7 @@ void for_each_stmt(const Stmt& s, const std::function<void(const Stmt&)>& visit)
                  [&](const Let& x) { for_each_stmt(x.body, visit); },
                  [&](const Allocate& x) { for_each_stmt(x.body, visit); },
                  [&](const IfThen& x) { for_each_stmt(x.then_body, visit), for_each_stmt(x.else_body, visit); },
+                 [&](const Outline& x) { for_each_stmt(x.body, visit); },
                  [&](const Store&) {},
                  [&](const Require&) {},
                  [&](const Prefetch&) {},
@@ -212,6 +217,7 @@ void for_each_root_expr(const Stmt& root, const std::function<void(const Expr&)>
     std::visit(overloaded{
                    [&](const For& x) { visit(x.extent); },
                    [&](const Sequence&) {},
+                   [&](const Outline&) {},
                    [&](const Store& x) { all(x.indices), visit(x.value); },
                    [&](const Let& x) { visit(x.value); },
                    [&](const Allocate&) {},
@@ -304,6 +310,7 @@ Stmt map_nested(const Stmt& s, const std::function<Stmt(const Stmt&)>& f) {
   if (const Let* x = as<Let>(s)) return with(x->body, [&](const Stmt& body) { return let(x->var, x->value, body); });
   if (const Allocate* x = as<Allocate>(s))
     return with(x->body, [&](const Stmt& body) { return allocate(x->buffer, body); });
+  if (const Outline* x = as<Outline>(s)) return with(x->body, outline);
   if (const IfThen* x = as<IfThen>(s)) {
     Stmt a = x->then_body ? f(x->then_body) : nullptr, b = x->else_body ? f(x->else_body) : nullptr;
     return a == x->then_body && b == x->else_body ? s : if_then(x->condition, a, b);
@@ -408,6 +415,7 @@ class Renamer {
                             for (const Region& r : x.operands) operands.push_back({buffer(r.buffer), exprs(r.begin)});
                             return make_stmt(IntrinsicCall{x.intrinsic, std::move(operands)});
                           },
+                          [&](const Outline& x) { return outline(run(x.body)); },
                       },
                       s->v);
   }

@@ -120,6 +120,7 @@ void KernelEmitter::emit_statement(const Stmt& s) {
                  [&](const Require& x) { emit_require(x); },
                  [&](const Prefetch& x) { emit_prefetch(x); },
                  [&](const IntrinsicCall& x) { emit_intrinsic(x); },
+                 [&](const Outline& x) { emit_outlined_nest(x.body); },
              },
              s->v);
 }

@@ -52,6 +52,10 @@ class LoopAnalysis {
                    [&](const Require& x) { visit_loads(x.condition); },
                    [&](const Prefetch&) {},
                    [&](const IntrinsicCall&) { is_uniform_ = false; },
+                   [&](const Outline& x) {
+                     is_uniform_ = false;
+                     visit(x.body);
+                   },
                },
                s->v);
   }

@@ -45,14 +45,14 @@ TEST_CASE("the line of a statement is found by what it declares after a pass has
     std::vector<Stmt> all = {make_stmt(IfThen{small, innermost, nullptr})};
     all.push_back(allocate(local, all.back()));
     all.push_back(let(n, Expr(i) + Expr(1), all.back()));
-    all.push_back(for_loop(i, 4, LoopKind::vector, all.back()));
+    all.push_back(for_loop(i, 4, LoopKind::serial, all.back()));
     return all;
   };
   const std::vector<Stmt> before = nest(zero), after = nest(one);
   StatementLines lines;
   CHECK(print(Kernel{"k", {{y, Access::write}}, before.back()}, 1, lines) ==
         "kernel @k(write y: f32[4]) {\n"  // 1
-        "  vector i in 4 {\n"
+        "  for i in 4 {\n"
         "    let n = i + 1\n"
         "    alloc local local.1: f32[1]\n"
         "    if i < 2 {\n"  // 5
@@ -64,6 +64,8 @@ TEST_CASE("the line of a statement is found by what it declares after a pass has
     CHECK(lines.find(before[k], 1) == 5 - static_cast<int>(k));
     CHECK(lines.find(after[k], 1) == 5 - static_cast<int>(k));
   }
+  CHECK(lines.find(outline(before.back()), 1) == 2);
+  CHECK(lines.find(outline(after.back()), 1) == 2);
   CHECK(lines.find(zero, 5) == 6);
   CHECK(lines.find(one, 5) == 0);
 }
