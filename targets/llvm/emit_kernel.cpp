@@ -34,7 +34,7 @@ KernelEmitter::KernelEmitter(const CodeLevel& level, const llvm::MCSubtargetInfo
   set_debug_line(debug->text.line);
 }
 
-void KernelEmitter::emit(int max_depth) {
+void KernelEmitter::emit() {
   for (unsigned i = 0; i < kernel_.params.size(); ++i) {
     const BufferNode& buffer = *kernel_.params[i].buffer;
     int64_t elements = product(buffer.shape).constant().value_or(-1);
@@ -50,7 +50,6 @@ void KernelEmitter::emit(int max_depth) {
     bind(v, function_->getArg(next++), is_size, is_size ? std::optional(size->second) : std::nullopt);
   }
   register_index_ = register_index_variables(kernel_.body);
-  outlined_ = find_outlined_nests(kernel_, level_.machine, max_depth, threads_, register_index_);
   emit_function([&] {
     if (kernel_.body) emit(kernel_.body);
   });
@@ -89,10 +88,7 @@ void KernelEmitter::emit(const Stmt& s) {
   const int outer_line = line_;
   if (int line = debug_ ? debug_->text.statements.find(s, line_) : 0; line > 0) set_debug_line(line);
   begin_statement();
-  if (outlined_.contains(s.get()))
-    emit_outlined_nest(s);
-  else
-    emit_statement(s);
+  emit_statement(s);
   begin_statement();
   if (line_ != outer_line) set_debug_line(outer_line);
 }
@@ -131,9 +127,8 @@ void KernelEmitter::emit_for(const For& x) {
   Linear extent = linearize(x.extent);
   if (extent.is_constant()) {
     if (extent.constant <= 0) return;
-    bool unroll = x.kind == LoopKind::unrolled || extent.constant == 1;
     if (x.kind == LoopKind::vector && !lanes_) return emit_vector_loop(x, extent.constant);
-    if (unroll || register_index_.contains(x.var)) return emit_unrolled(x, extent.constant);
+    if (x.kind == LoopKind::unrolled || extent.constant == 1) return emit_unrolled(x, extent.constant);
     if (x.kind == LoopKind::parallel && threads_ > 1 && !lanes_)
       return emit_parallel(x, b_.getInt64(static_cast<uint64_t>(extent.constant)), extent.constant);
   } else if (x.kind == LoopKind::parallel && threads_ > 1 && !lanes_) {
@@ -372,17 +367,8 @@ void align_stack(llvm::Function& f) {
   if (f.getParent()->getOverrideStackAlignment()) f.addFnAttr("stackrealign");
 }
 
-int next_smaller_depth(const Kernel& kernel, const Machine& machine, int max_depth, int threads) {
-  const std::set<Var> unrolled = register_index_variables(kernel.body);
-  auto nests = [&](int loops) { return find_outlined_nests(kernel, machine, loops, threads, unrolled); };
-  for (int fewer = max_depth - 1; fewer > 0; --fewer)
-    if (nests(fewer) != nests(max_depth)) return fewer;
-  return max_depth;
-}
-
 void emit_kernel(llvm::Function* function, const Kernel& kernel, const std::vector<bool>& may_alias,
-                 const CodeLevel& level, const llvm::MCSubtargetInfo& cpu, int max_depth, int threads,
-                 const KernelDebug* debug) {
+                 const CodeLevel& level, const llvm::MCSubtargetInfo& cpu, int threads, const KernelDebug* debug) {
   llvm::LLVMContext& context = function->getContext();
   for (unsigned i = 0; i < kernel.params.size(); ++i) {
     const BufferNode& buffer = *kernel.params[i].buffer;
@@ -397,7 +383,7 @@ void emit_kernel(llvm::Function* function, const Kernel& kernel, const std::vect
       attributes.addDereferenceableAttr(static_cast<uint64_t>(bytes));
     function->addParamAttrs(i, attributes);
   }
-  KernelEmitter(level, cpu, kernel, function, forks(kernel, threads) ? threads : 1, debug).emit(max_depth);
+  KernelEmitter(level, cpu, kernel, function, forks(kernel, threads) ? threads : 1, debug).emit();
 }
 
 }  // namespace dlcc::targets

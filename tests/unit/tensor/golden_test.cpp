@@ -1,11 +1,13 @@
-// Golden tests (golden.h) of passes over kernels. The input is a kernel; the command is the name of the pass. The
-// kernel before and after the pass computes the same.
+// Golden tests (golden.h) of passes over kernels. The input is a kernel; the command is the name of the pass, for
+// outline-loop-nests with the maximum depth, the number of threads and the cost of a call. The kernel before and after
+// the pass computes the same.
 #include "golden.h"
 
 #include "support/constant.h"
 #include "tensor/evaluate.h"
 #include "tensor/parse.h"
 #include "tensor/passes/legalize_vector_loops.h"
+#include "tensor/passes/outline_loop_nests.h"
 
 namespace dlcc::tensor {
 namespace {
@@ -22,10 +24,17 @@ Stmt run_pass(const std::string& command, const Kernel& kernel) {
   std::stringstream words(command);
   std::string pass;
   words >> pass;
-  REQUIRE_MESSAGE(pass == "legalize-vector-loops", pass);
-  Stmt body = legalize_vector_loops(kernel.body);
-  CHECK(legalize_vector_loops(body) == body);  // legal loops stay
-  return body;
+  if (pass == "legalize-vector-loops") {
+    Stmt body = legalize_vector_loops(kernel.body);
+    CHECK(legalize_vector_loops(body) == body);  // legal loops stay
+    return body;
+  }
+  REQUIRE_MESSAGE(pass == "outline-loop-nests", pass);
+  Machine machine;
+  int depth = 0, threads = 0;
+  words >> depth >> threads >> machine.call_cost;
+  REQUIRE(words);
+  return outline_loop_nests(kernel.body, depth, threads, machine);
 }
 
 // Small numbers, different in neighbouring elements. Symbols are 5.
