@@ -220,6 +220,7 @@ void Compiler::statement(const Stmt& s) {
                  },
                  [&](const Prefetch&) {},
                  [&](const IntrinsicCall& x) { statement(inline_intrinsic(x)); },
+                 [&](const Outline& x) { statement(x.body); },
              },
              s->v);
 }

@@ -109,6 +109,7 @@ static double iterations_of(const Stmt& s, Ranges& ranges) {
                                  return iterations_of(branch.then_body, ranges) +
                                         iterations_of(branch.else_body, ranges);
                                },
+                               [&](const Outline& nest) { return iterations_of(nest.body, ranges); },
                                [](const auto&) { return 0.0; }},
                     s->v);
 }

@@ -389,6 +389,8 @@ Stmt if_then(Expr condition, Stmt then_body, Stmt else_body) {
   return make_stmt(IfThen{std::move(condition), std::move(then_body), std::move(else_body)});
 }
 
+Stmt outline(Stmt body) { return body ? make_stmt(Outline{std::move(body)}) : nullptr; }
+
 Stmt require(Expr condition, Status status) { return make_stmt(Require{std::move(condition), status}); }
 
 }  // namespace dlcc::tensor

@@ -42,7 +42,14 @@
 // Loops
 //   * A loop runs from 0 to extent - 1, if the extent is positive; extents are less than 2^40. The iterations of a
 //     `parallel` loop are independent. `unrolled` affects the generated code only. A `vector` loop is executed in lock
-//     step: all iterations of the first statement of the body, then all iterations of the second, and so on.
+//     step: all iterations of the first statement of the body, then all iterations of the second, and so on. The
+//     iterations of one statement may be executed in any order: none accesses an element that another one writes.
+//
+// Outlined loop nests
+//   * `outline { ... }` executes its body. It affects the generated code only: the body is a function of its own, which
+//     is called with the variables and buffers that the body uses and does not declare. Parallel loops in it run on one
+//     thread. The function has no status and shares no registers with its caller: the body contains no requirement, and
+//     the register buffers that it uses are declared in it. An `outline` may contain others; it is in no vector loop.
 //
 // Stages
 //   * Stages run in order. A stage reads parameters and results of earlier stages.
@@ -351,8 +358,13 @@ struct IntrinsicCall {
   std::vector<Region> operands;
 };
 
+// A loop nest that is a function of its own in generated code.
+struct Outline {
+  Stmt body;
+};
+
 struct StmtNode {
-  std::variant<For, Sequence, Store, Let, Allocate, IfThen, Require, Prefetch, IntrinsicCall> v;
+  std::variant<For, Sequence, Store, Let, Allocate, IfThen, Require, Prefetch, IntrinsicCall, Outline> v;
 };
 
 template <class T>
@@ -368,6 +380,7 @@ Stmt let(Var var, Expr value, Stmt body);
 Stmt allocate(Buffer buffer, Stmt body);
 Stmt if_then(Expr condition, Stmt then_body, Stmt else_body = nullptr);  // null if both bodies are
 Stmt require(Expr condition, Status status);
+Stmt outline(Stmt body);  // null if the body is
 
 // ---- kernels
 

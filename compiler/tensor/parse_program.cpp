@@ -274,6 +274,10 @@ Stmt Parser::statement() {
   if (accept("{")) return block();
   if (accept("if")) return if_statement();
   if (accept("call")) return call_statement();
+  if (accept("outline")) {
+    expect("{");
+    return outline(block());
+  }
   if (accept("require")) {
     Expr condition = expr();
     expect(":");

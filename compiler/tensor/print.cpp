@@ -215,6 +215,11 @@ void Printer::stmt(const Stmt& s, int indent) {
               operands += fmt::format("{}{}[{}]", operands.empty() ? "" : ", ", of(r.buffer), list(r.begin));
             line(indent, fmt::format("call {}({})", x.intrinsic->name, operands));
           },
+          [&](const Outline& x) {
+            line(indent, "outline {");
+            block(x.body, indent + 1);
+            line(indent, "}");
+          },
       },
       s->v);
 }

@@ -406,6 +406,10 @@ Stmt Simplifier::operator()(const Stmt& s) {
             }
             return changed ? make_stmt(IntrinsicCall{x.intrinsic, std::move(operands)}) : s;
           },
+          [&](const Outline& x) -> Stmt {
+            Stmt body = (*this)(x.body);
+            return body == x.body ? s : outline(body);
+          },
       },
       s->v);
 }

@@ -61,11 +61,12 @@ constexpr BinaryText binary_texts[] = {
 #undef BINARY
 };
 
-constexpr std::string_view keywords[] = {
-    "kernel",  "tensor",   "read",    "write",    "scratch", "for",  "parallel", "vector", "unrolled", "let",
-    "alloc",   "if",       "else",    "call",     "at",      "true", "false",    "inf",    "nan",      "fma",
-    "bitcast", "with",     "combine", "identity", "temp",    "reg",  "local",    "in",     "strides",  "align",
-    "require", "prefetch", "reduce",  "sum",      "product", "all",  "any",      "global", "min",      "max"};
+constexpr std::string_view keywords[] = {"kernel",  "tensor",   "read",     "write",    "scratch", "for",    "parallel",
+                                         "vector",  "unrolled", "let",      "alloc",    "if",      "else",   "call",
+                                         "at",      "true",     "false",    "inf",      "nan",     "fma",    "bitcast",
+                                         "with",    "combine",  "identity", "temp",     "reg",     "local",  "in",
+                                         "strides", "align",    "require",  "prefetch", "outline", "reduce", "sum",
+                                         "product", "all",      "any",      "global",   "min",     "max"};
 
 }  // namespace
 

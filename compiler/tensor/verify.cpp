@@ -19,7 +19,7 @@
 //   * The symbols of a definition are those of its shapes and of its expressions; they are known before it runs.
 //   * A stage with a body has no index expression: its only other members are the results. The body follows the rules
 //     of kernels. It stores to these results only, and reads them, parameters and results of earlier stages. The
-//     iterations of its vector loops do not access elements that other iterations write.
+//     iterations of its vector loops do not access elements that other iterations write. It outlines no loop nest.
 // Kernels
 //   * Parameters are global: inputs, then outputs, then scratch. Inputs are not written; each output is.
 //   * The symbols in the shapes of parameters are scalar parameters.
@@ -28,6 +28,9 @@
 //   * Indices of register buffers depend on variables of unrolled and vector loops only.
 //   * An operand of an intrinsic call has the type, scope and strides of the intrinsic's operand.
 //   * Its rank is at least that of the intrinsic's operand.
+//   * An outlined loop nest is in no vector loop. It contains no requirement and uses no register buffer that is
+//   declared
+//     outside of it.
 #include "tensor/verify.h"
 
 #include <algorithm>
@@ -89,6 +92,7 @@ class Verifier {
   void written(const Buffer& b);
   void register_indices(const Buffer& b, const std::vector<Expr>& list);
   void intrinsic(const IntrinsicCall&);
+  void outlined(const Outline&);
 
   const Report report_;
   std::set<Var> scope_;
@@ -100,6 +104,7 @@ class Verifier {
   std::map<Buffer, Access> access_;
   std::set<Buffer> written_;
   std::set<Var> constant_;  // variables of unrolled and vector loops
+  int vector_loops_ = 0;    // around the current statement
 };
 
 // ---- expressions ----------------------------------------------------------------------------------------------------
@@ -199,6 +204,7 @@ void Verifier::body(const Stage& s) {
   for (const Buffer& b : s.results) access_[b] = Access::write, readable_.insert(b);
   stmt(s.body);
   for_each_stmt(s.body, [&](const Stmt& x) {
+    expect(!as<Outline>(x), "the stage of {} outlines a loop nest, as only kernels do", name);
     const For* loop = as<For>(x);
     if (const Buffer shared = loop && loop->kind == LoopKind::vector ? shared_between_iterations(*loop) : nullptr)
       fail(
@@ -335,6 +341,14 @@ void Verifier::intrinsic(const IntrinsicCall& x) {
   }
 }
 
+void Verifier::outlined(const Outline& x) {
+  expect(vector_loops_ == 0, "a loop nest in a vector loop is outlined");
+  expect(!can_fail(x.body), "an outlined loop nest contains a requirement");
+  for (const Buffer& b : free_in(x.body).buffers)
+    expect(b->scope != Scope::reg, "an outlined loop nest uses the register buffer {} of its caller", b->name);
+  stmt(x.body);
+}
+
 void Verifier::stmt(const Stmt& s) {
   if (!s) return;
   std::visit(overloaded{
@@ -343,7 +357,9 @@ void Verifier::stmt(const Stmt& s) {
                    bind(x.var);
                    expect(x.var->type == dtype::i64, "the loop variable {} is not int64", x.var->name);
                    if (x.kind == LoopKind::unrolled || x.kind == LoopKind::vector) constant_.insert(x.var);
+                   vector_loops_ += x.kind == LoopKind::vector;
                    stmt(x.body);
+                   vector_loops_ -= x.kind == LoopKind::vector;
                    constant_.erase(x.var);
                    unbind(x.var);
                  },
@@ -381,6 +397,7 @@ void Verifier::stmt(const Stmt& s) {
                    expect(readable_.count(x.buffer) > 0, "buffer {} is used before it is declared", x.buffer->name);
                  },
                  [&](const IntrinsicCall& x) { intrinsic(x); },
+                 [&](const Outline& x) { outlined(x); },
              },
              s->v);
 }

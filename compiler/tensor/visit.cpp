@@ -152,6 +152,10 @@ class StmtRewriter {
                                    for (const Region& r : x.operands) operands.push_back({r.buffer, exprs(r.begin)});
                                    return changed_ ? make_stmt(IntrinsicCall{x.intrinsic, std::move(operands)}) : s;
                                  },
+                                 [&](const Outline& x) {
+                                   Stmt body = stmt(x.body);
+                                   return changed_ ? outline(body) : s;
+                                 },
                              },
                              s->v);
     changed_ = outer;
@@ -196,6 +200,7 @@ void for_each_stmt(const Stmt& s, const std::function<void(const Stmt&)>& visit)
                  [&](const Let& x) { for_each_stmt(x.body, visit); },
                  [&](const Allocate& x) { for_each_stmt(x.body, visit); },
                  [&](const IfThen& x) { for_each_stmt(x.then_body, visit), for_each_stmt(x.else_body, visit); },
+                 [&](const Outline& x) { for_each_stmt(x.body, visit); },
                  [&](const Store&) {},
                  [&](const Require&) {},
                  [&](const Prefetch&) {},
@@ -212,6 +217,7 @@ void for_each_root_expr(const Stmt& root, const std::function<void(const Expr&)>
     std::visit(overloaded{
                    [&](const For& x) { visit(x.extent); },
                    [&](const Sequence&) {},
+                   [&](const Outline&) {},
                    [&](const Store& x) { all(x.indices), visit(x.value); },
                    [&](const Let& x) { visit(x.value); },
                    [&](const Allocate&) {},
@@ -263,6 +269,22 @@ Free free_in(const Stmt& statement) {
   return result;
 }
 
+std::set<Var> register_index_variables(const Stmt& root) {
+  std::set<Var> result;
+  auto add = [&](const BufferNode& buffer, const std::vector<Expr>& indices) {
+    if (buffer.scope != Scope::reg) return;
+    for (const Expr& index : indices)
+      for (const Var& v : variables_in(index)) result.insert(v);
+  };
+  for_each_stmt(root, [&](const Stmt& s) {
+    if (const Store* store = as<Store>(s)) add(*store->buffer, store->indices);
+  });
+  for_each_root_expr(root, [&](const Expr& e) {
+    for (const Load& load : loads_of(e)) add(*load.buffer, load.indices);
+  });
+  return result;
+}
+
 bool can_fail(const Stmt& root) {
   bool found = false;
   if (root) for_each_stmt(root, [&](const Stmt& s) { found |= as<Require>(s) != nullptr; });
@@ -276,6 +298,28 @@ Expr rewrite(const Expr& e, const std::function<Expr(const Expr&)>& f) { return 
 Stmt rewrite(const Stmt& s, const std::function<Expr(const Expr&)>& on_expr,
              const std::function<Stmt(const Stmt&)>& on_stmt) {
   return StmtRewriter(on_expr, on_stmt)(s);
+}
+
+Stmt map_nested(const Stmt& s, const std::function<Stmt(const Stmt&)>& f) {
+  auto with = [&](const Stmt& body, const auto& made) -> Stmt {
+    Stmt other = body ? f(body) : body;
+    return other == body ? s : other ? made(other) : nullptr;
+  };
+  if (const For* x = as<For>(s))
+    return with(x->body, [&](const Stmt& body) { return make_stmt(For{x->var, x->extent, x->kind, body}); });
+  if (const Let* x = as<Let>(s)) return with(x->body, [&](const Stmt& body) { return let(x->var, x->value, body); });
+  if (const Allocate* x = as<Allocate>(s))
+    return with(x->body, [&](const Stmt& body) { return allocate(x->buffer, body); });
+  if (const Outline* x = as<Outline>(s)) return with(x->body, outline);
+  if (const IfThen* x = as<IfThen>(s)) {
+    Stmt a = x->then_body ? f(x->then_body) : nullptr, b = x->else_body ? f(x->else_body) : nullptr;
+    return a == x->then_body && b == x->else_body ? s : if_then(x->condition, a, b);
+  }
+  const Sequence* x = as<Sequence>(s);
+  if (!x) return s;
+  std::vector<Stmt> body;
+  for (const Stmt& part : x->body) body.push_back(f(part));
+  return body == x->body ? s : sequence(std::move(body));
 }
 
 Expr substitute(const Expr& e, const Substitution& map) { return map.empty() ? e : rewrite(e, replacing(map)); }
@@ -371,6 +415,7 @@ class Renamer {
                             for (const Region& r : x.operands) operands.push_back({buffer(r.buffer), exprs(r.begin)});
                             return make_stmt(IntrinsicCall{x.intrinsic, std::move(operands)});
                           },
+                          [&](const Outline& x) { return outline(run(x.body)); },
                       },
                       s->v);
   }

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <map>
+#include <set>
 #include <vector>
 
 #include "tensor/ir.h"
@@ -31,6 +32,10 @@ struct Free {
   std::vector<Buffer> buffers;
 };
 Free free_in(const Stmt&);
+
+// The variables in the indices of register buffers. Such indices are constant in generated code, so that the loops over
+// these variables are unrolled.
+std::set<Var> register_index_variables(const Stmt&);
 
 bool can_fail(const Stmt&);  // contains a Require; a null statement does not
 bool can_fail(const Kernel&);
@@ -66,6 +71,10 @@ Expr rewrite(const Expr&, const std::function<Expr(const Expr&)>& rewrite);
 // function may be empty.
 Stmt rewrite(const Stmt&, const std::function<Expr(const Expr&)>& on_expr,
              const std::function<Stmt(const Stmt&)>& on_stmt = {});
+
+// The statement with each directly nested statement replaced by f(statement), which may be null. The same node if none
+// changes; null if nothing is left. For passes that decide on a statement before those within it.
+Stmt map_nested(const Stmt&, const std::function<Stmt(const Stmt&)>& f);
 
 // Replaces the buffer and the indices of each access: a load, a store, a prefetch or an operand of an intrinsic call.
 using MapAccess = std::function<void(Buffer&, std::vector<Expr>& indices)>;

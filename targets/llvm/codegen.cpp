@@ -28,6 +28,9 @@
 #include "targets/llvm/optimize.h"
 #include "targets/llvm/spills.h"
 #include "targets/llvm/target_machine_pool.h"
+#include "tensor/passes/legalize_vector_loops.h"
+#include "tensor/passes/outline_loop_nests.h"
+#include "tensor/verify.h"
 
 namespace dlcc::targets {
 
@@ -154,17 +157,25 @@ class Generator {
     std::vector<Spills> spills;  // of each kernel
   };
 
+  // The unit's kernel `index`, with vector loops that are legal.
+  tensor::Kernel legal_kernel(const Unit& unit, size_t index) const {
+    tensor::Kernel kernel = parts_.program.kernels[unit.kernels[index]].at_level(unit.level);
+    kernel.body = tensor::legalize_vector_loops(kernel.body);
+    tensor::verify_after("legalize_vector_loops", kernel);
+    return kernel;
+  }
+
   // Compiles a unit. Kernels that spill general registers within loops are compiled a second time, with fewer nested
   // loops in each function.
   std::string compile(const Unit& unit, Output output) const {
     const tensor::Machine& machine = parts_.target.levels[unit.level].machine;
-    std::vector<int> depths(unit.kernels.size(), loop_depth_that_fits(machine)), smaller = depths, best = depths;
+    const int depth = tensor::loop_depth_that_fits(machine);
+    std::vector<int> depths(unit.kernels.size(), depth), smaller = depths, best = depths;
     Output code = output == Output::assembly ? output : Output::object;
     Compiled compiled = compile(unit, code, depths);
     for (size_t k = 0; k < depths.size(); ++k)
       if (compiled.spills[k].stores > 0)
-        smaller[k] = next_smaller_depth(parts_.program.kernels[unit.kernels[k]].at_level(unit.level), machine,
-                                        depths[k], parts_.program.threads);
+        smaller[k] = tensor::next_smaller_depth(legal_kernel(unit, k).body, depths[k], parts_.program.threads, machine);
     if (smaller != depths) {
       Compiled again = compile(unit, code, smaller);
       for (size_t k = 0; k < depths.size(); ++k)
@@ -198,14 +209,16 @@ class Generator {
     if (options_.text) debug.emplace(module, options_.text_file, options_.optimization > 0);
     if (is_entry) emit_model(module, parts_, *machine.getMCSubtargetInfo(), debug ? &*debug : nullptr);
     for (size_t index = 0; const size_t k : unit.kernels) {
-      const tensor::Kernel& kernel = parts_.program.kernels[k].at_level(unit.level);
+      tensor::Kernel kernel = legal_kernel(unit, index);
+      kernel.body = tensor::outline_loop_nests(kernel.body, depths[index++], parts_.program.threads, level.machine);
+      tensor::verify_after("outline_loop_nests", kernel);
       llvm::Function* function =
           declare_kernel(module, kernel_symbol(parts_, k, level), parts_.program.kernels[k], parts_.program.threads);
       set_cpu(*function, level);
       std::optional<KernelDebug> kernel_debug;
       if (debug) kernel_debug.emplace(*debug, options_.text->kernels[k][unit.level]);
-      emit_kernel(function, kernel, may_alias_[k], level, *machine.getMCSubtargetInfo(), depths[index++],
-                  parts_.program.threads, kernel_debug ? &*kernel_debug : nullptr);
+      emit_kernel(function, kernel, may_alias_[k], level, *machine.getMCSubtargetInfo(), parts_.program.threads,
+                  kernel_debug ? &*kernel_debug : nullptr);
     }
     if (debug) debug->finish();
     verify(module);

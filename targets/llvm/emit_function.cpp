@@ -1,5 +1,6 @@
-// Outlined statements: loop nests (outline_loop_nests.cpp) and the bodies of parallel loops (emit_parallel.cpp). The
-// parameters of an outlined function are the buffers and variables that its statement captures.
+// Outlined statements: loop nests (tensor/passes/outline_loop_nests.h) and the bodies of parallel loops
+// (emit_parallel.cpp). The parameters of an outlined function are the buffers and variables that its statement
+// captures.
 #include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/Module.h>
 #include <llvm/TargetParser/Triple.h>
@@ -69,7 +70,6 @@ llvm::Function* KernelEmitter::emit_outlined_function(const std::string& suffix,
   inner.loops_outside_ = depth();
   inner.bound_ = bound_;
   inner.register_index_ = register_index_;
-  inner.outlined_ = outlined_;
   inner.facts_ = facts_;
   unsigned next = 0;
   for (auto [buffer, memory] : captured.buffers) {

@@ -19,29 +19,6 @@ namespace dlcc::targets {
 
 using namespace tensor;
 
-namespace {
-
-// Variables in the indices of register buffers: SROA needs constant indices, so their loops are fully unrolled.
-std::set<const VarNode*> find_register_index(const Kernel& kernel) {
-  std::set<const VarNode*> result;
-  auto add = [&](const BufferNode& buffer, const std::vector<Expr>& indices) {
-    if (buffer.scope != Scope::reg) return;
-    for (const Expr& index : indices)
-      for_each_expr(index, [&](const Expr& e) {
-        if (const VarRef* ref = as<VarRef>(e)) result.insert(ref->var.get());
-      });
-  };
-  for_each_stmt(kernel.body, [&](const Stmt& s) {
-    if (const Store* store = as<Store>(s)) add(*store->buffer, store->indices);
-  });
-  for_each_root_expr(kernel.body, [&](const Expr& root) {
-    for (const Load& load : loads_of(root)) add(*load.buffer, load.indices);
-  });
-  return result;
-}
-
-}  // namespace
-
 KernelEmitter::KernelEmitter(const CodeLevel& level, const llvm::MCSubtargetInfo& cpu, const Kernel& kernel,
                              llvm::Function* function, int threads, const KernelDebug* debug)
     : level_(level),
@@ -57,7 +34,7 @@ KernelEmitter::KernelEmitter(const CodeLevel& level, const llvm::MCSubtargetInfo
   set_debug_line(debug->text.line);
 }
 
-void KernelEmitter::emit(int max_depth) {
+void KernelEmitter::emit() {
   for (unsigned i = 0; i < kernel_.params.size(); ++i) {
     const BufferNode& buffer = *kernel_.params[i].buffer;
     int64_t elements = product(buffer.shape).constant().value_or(-1);
@@ -72,8 +49,7 @@ void KernelEmitter::emit(int max_depth) {
     const bool is_size = size != sizes.end();
     bind(v, function_->getArg(next++), is_size, is_size ? std::optional(size->second) : std::nullopt);
   }
-  register_index_ = find_register_index(kernel_);
-  outlined_ = find_outlined_nests(kernel_, level_.machine, max_depth, threads_, register_index_);
+  register_index_ = register_index_variables(kernel_.body);
   emit_function([&] {
     if (kernel_.body) emit(kernel_.body);
   });
@@ -112,10 +88,7 @@ void KernelEmitter::emit(const Stmt& s) {
   const int outer_line = line_;
   if (int line = debug_ ? debug_->text.statements.find(s, line_) : 0; line > 0) set_debug_line(line);
   begin_statement();
-  if (outlined_.contains(s.get()))
-    emit_outlined_nest(s);
-  else
-    emit_statement(s);
+  emit_statement(s);
   begin_statement();
   if (line_ != outer_line) set_debug_line(outer_line);
 }
@@ -143,6 +116,7 @@ void KernelEmitter::emit_statement(const Stmt& s) {
                  [&](const Require& x) { emit_require(x); },
                  [&](const Prefetch& x) { emit_prefetch(x); },
                  [&](const IntrinsicCall& x) { emit_intrinsic(x); },
+                 [&](const Outline& x) { emit_outlined_nest(x.body); },
              },
              s->v);
 }
@@ -153,9 +127,8 @@ void KernelEmitter::emit_for(const For& x) {
   Linear extent = linearize(x.extent);
   if (extent.is_constant()) {
     if (extent.constant <= 0) return;
-    bool unroll = x.kind == LoopKind::unrolled || extent.constant == 1;
     if (x.kind == LoopKind::vector && !lanes_) return emit_vector_loop(x, extent.constant);
-    if (unroll || register_index_.count(x.var.get())) return emit_unrolled(x, extent.constant);
+    if (x.kind == LoopKind::unrolled || extent.constant == 1) return emit_unrolled(x, extent.constant);
     if (x.kind == LoopKind::parallel && threads_ > 1 && !lanes_)
       return emit_parallel(x, b_.getInt64(static_cast<uint64_t>(extent.constant)), extent.constant);
   } else if (x.kind == LoopKind::parallel && threads_ > 1 && !lanes_) {
@@ -233,16 +206,29 @@ llvm::MDNode* KernelEmitter::backedge_weights(std::optional<Range> range, int64_
   return llvm::MDBuilder(b_.getContext()).createBranchWeights(static_cast<uint32_t>(taken), 1);
 }
 
-// Strip-mines the loop: full vectors, then the remainder in vectors of descending powers of two.
+// The widest type of the values that the statement computes or stores, of 8 bits at least. Arithmetic of indices does
+// not count: most of it is scalar.
+static int widest_element_bits(const Stmt& body) {
+  int widest = 8;
+  auto add = [&](const Expr& value) {
+    for_each_expr(value, [&](const Expr& e) {
+      if (as<Load>(e) || as<Cast>(e) || is_float(e.type())) widest = std::max(widest, bits(e.type()));
+    });
+  };
+  for_each_stmt(body, [&](const Stmt& s) {
+    if (const Store* x = as<Store>(s)) widest = std::max(widest, bits(x->buffer->type)), add(x->value);
+    if (const Let* x = as<Let>(s)) add(x->value);
+    if (const IfThen* x = as<IfThen>(s)) add(x->condition);
+    if (const Require* x = as<Require>(s)) add(x->condition);
+  });
+  return widest;
+}
+
+// Strip-mines a loop that is legal (tensor/passes/legalize_vector_loops.h): full vectors, then the remainder in vectors
+// of descending powers of two.
 void KernelEmitter::emit_vector_loop(const For& x, int64_t extent) {
-  VectorPlan plan = plan_vector_loop(x);
-  if (plan.distribute) {
-    for (const Stmt& s : as<Sequence>(x.body)->body) emit_vector_loop(For{x.var, x.extent, x.kind, s}, extent);
-    return;
-  }
-  bool in_registers = register_index_.count(x.var.get()) > 0;
-  if (!plan.possible) return in_registers ? emit_unrolled(x, extent) : emit_scalar_loop(x);
-  auto widest = static_cast<int64_t>(std::max(1, level_.machine.lanes(plan.element_bits)));
+  const bool in_registers = register_index_.contains(x.var);
+  auto widest = static_cast<int64_t>(std::max(1, level_.machine.lanes(widest_element_bits(x.body))));
   auto lanes = static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(std::min(extent, widest))));
   int64_t done = extent / lanes * lanes;
   if (in_registers || done == lanes) {
@@ -381,17 +367,8 @@ void align_stack(llvm::Function& f) {
   if (f.getParent()->getOverrideStackAlignment()) f.addFnAttr("stackrealign");
 }
 
-int next_smaller_depth(const Kernel& kernel, const Machine& machine, int max_depth, int threads) {
-  std::set<const VarNode*> unrolled = find_register_index(kernel);
-  auto nests = [&](int loops) { return find_outlined_nests(kernel, machine, loops, threads, unrolled); };
-  for (int fewer = max_depth - 1; fewer > 0; --fewer)
-    if (nests(fewer) != nests(max_depth)) return fewer;
-  return max_depth;
-}
-
 void emit_kernel(llvm::Function* function, const Kernel& kernel, const std::vector<bool>& may_alias,
-                 const CodeLevel& level, const llvm::MCSubtargetInfo& cpu, int max_depth, int threads,
-                 const KernelDebug* debug) {
+                 const CodeLevel& level, const llvm::MCSubtargetInfo& cpu, int threads, const KernelDebug* debug) {
   llvm::LLVMContext& context = function->getContext();
   for (unsigned i = 0; i < kernel.params.size(); ++i) {
     const BufferNode& buffer = *kernel.params[i].buffer;
@@ -406,7 +383,7 @@ void emit_kernel(llvm::Function* function, const Kernel& kernel, const std::vect
       attributes.addDereferenceableAttr(static_cast<uint64_t>(bytes));
     function->addParamAttrs(i, attributes);
   }
-  KernelEmitter(level, cpu, kernel, function, forks(kernel, threads) ? threads : 1, debug).emit(max_depth);
+  KernelEmitter(level, cpu, kernel, function, forks(kernel, threads) ? threads : 1, debug).emit();
 }
 
 }  // namespace dlcc::targets

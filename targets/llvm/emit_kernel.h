@@ -45,17 +45,10 @@ struct KernelDebug {
   const lower::KernelText& text;
 };
 
-// An estimate of the maximum depth of nested loops whose counters and pointers fit the registers of a function.
-int loop_depth_that_fits(const tensor::Machine&);
-
-// The next smaller depth with which emit_kernel outlines other statements than with `max_depth`; `max_depth` if there
-// is none.
-int next_smaller_depth(const tensor::Kernel&, const tensor::Machine&, int max_depth, int threads);
-
-// Defines a declared function. `may_alias[i]`: parameter i may share memory with another one. Nested loops beyond
-// `max_depth` are outlined where calls are cheap. `debug` is null without -g.
+// Defines a declared function. `may_alias[i]`: parameter i may share memory with another one. The vector loops of the
+// kernel are legal (tensor/passes/legalize_vector_loops.h). `debug` is null without -g.
 void emit_kernel(llvm::Function*, const tensor::Kernel&, const std::vector<bool>& may_alias, const CodeLevel&,
-                 const llvm::MCSubtargetInfo&, int max_depth, int threads, const KernelDebug* debug);
+                 const llvm::MCSubtargetInfo&, int threads, const KernelDebug* debug);
 
 // The values of scalar variables.
 using ScalarValues = std::map<tensor::Var, llvm::Value*>;

@@ -66,7 +66,7 @@ class KernelEmitter {
 
   // Fills the function, whose parameters are the kernel's buffers (and the executor, if it forks) and whose result is
   // the status.
-  void emit(int max_depth);
+  void emit();
 
   // Emits an expression over these variables at the position of `at`, which moves on.
   Value* emit_at(llvm::IRBuilderBase& at, const tensor::Expr&, const ScalarValues&);
@@ -314,25 +314,11 @@ class KernelEmitter {
   std::deque<Loop> loops_;  // of this function around the insertion point, innermost last
   int loops_outside_ = 0;   // the number of loops around an outlined function's call
   int branches_ = 0;        // the number of conditional branches of this function around the insertion point
-  std::set<const tensor::VarNode*> register_index_;  // variables that index register buffers: their loops are unrolled
-  std::set<const tensor::StmtNode*> outlined_;       // statements that become functions
-  std::vector<Memo> memos_;                          // innermost last; a guarded expression has a memo of its own
-  Invariants of_sizes_;                              // scalars that depend on symbols only, in the entry block
-  std::vector<tensor::Expr> kept_;                   // made for this statement: memos refer to their nodes
+  std::set<tensor::Var> register_index_;  // variables that index register buffers: their loops are unrolled
+  std::vector<Memo> memos_;               // innermost last; a guarded expression has a memo of its own
+  Invariants of_sizes_;                   // scalars that depend on symbols only, in the entry block
+  std::vector<tensor::Expr> kept_;        // made for this statement: memos refer to their nodes
   std::vector<std::pair<tensor::Load, Value*>> loads_;  // unconditional loads of this statement
 };
-
-// How a vector loop is executed (vectorize.cpp).
-struct VectorPlan {
-  bool possible = false;    // in vectors; else as a scalar loop
-  bool distribute = false;  // loop distribution: statements of the body depend on each other across lanes
-  int element_bits = 8;     // of the widest type in the body
-};
-VectorPlan plan_vector_loop(const tensor::For&);
-
-// The statements to outline so that no function has more than `max_depth` nested loops, as far as calls are cheap; none
-// is within a vector loop (outline_loop_nests.cpp). The loops of `unrolled` variables are unrolled.
-std::set<const tensor::StmtNode*> find_outlined_nests(const tensor::Kernel&, const tensor::Machine&, int max_depth,
-                                                      int threads, const std::set<const tensor::VarNode*>& unrolled);
 
 }  // namespace dlcc::targets

@@ -78,6 +78,7 @@ class LayoutApplier {
               for (const Region& r : x.operands) operands.push_back({r.buffer, exprs(r.begin)});
               return make_stmt(IntrinsicCall{x.intrinsic, std::move(operands)});
             },
+            [&](const Outline& x) { return outline(run(x.body)); },
         },
         s->v);
   }

@@ -105,6 +105,12 @@ class LoopSelector {
                          (machine_.memory_store_cost + machine_.memory_load_cost);
               return CostedStmt{s, cost};
             },
+            [&](const Outline& x) {
+              const bool was_inside = std::exchange(inside_, true);
+              CostedStmt body = best(x.body);
+              inside_ = was_inside;
+              return CostedStmt{outline(body.stmt), body.cost + machine_.call_cost};
+            },
         },
         s->v);
   }
@@ -175,6 +181,7 @@ class SizeCost {
     if (const For* x = as<For>(s)) return of_loop(*x);
     if (const Let* x = as<Let>(s)) return of(x->body);
     if (const Allocate* x = as<Allocate>(s)) return of(x->body);
+    if (const Outline* x = as<Outline>(s)) return of(x->body);
     if (const IfThen* x = as<IfThen>(s)) return of(x->then_body) + of(x->else_body);
     if (const Sequence* x = as<Sequence>(s)) {
       std::vector<Dim> parts;

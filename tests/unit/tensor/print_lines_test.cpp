@@ -35,3 +35,37 @@ TEST_CASE("print reports the line of each statement, and both of a shared one") 
   CHECK(lines.find(one, 15) == 0);
   CHECK(lines.find(kernel.body, 10) == 0);
 }
+
+TEST_CASE("the line of a statement is found by what it declares after a pass has changed what it contains") {
+  Buffer y = make_buffer("y", dtype::f32, {4}), local = make_buffer("local", dtype::f32, {1}, Scope::local);
+  Var i = make_var("i"), n = make_var("n");
+  const Expr small = Expr(i) < Expr(2);
+  Stmt zero = store(y, {i}, literal(dtype::f32, 0.0)), one = store(y, {i}, literal(dtype::f32, 1.0));
+  auto nest = [&](const Stmt& innermost) {
+    std::vector<Stmt> all = {make_stmt(IfThen{small, innermost, nullptr})};
+    all.push_back(allocate(local, all.back()));
+    all.push_back(let(n, Expr(i) + Expr(1), all.back()));
+    all.push_back(for_loop(i, 4, LoopKind::serial, all.back()));
+    return all;
+  };
+  const std::vector<Stmt> before = nest(zero), after = nest(one);
+  StatementLines lines;
+  CHECK(print(Kernel{"k", {{y, Access::write}}, before.back()}, 1, lines) ==
+        "kernel @k(write y: f32[4]) {\n"  // 1
+        "  for i in 4 {\n"
+        "    let n = i + 1\n"
+        "    alloc local local.1: f32[1]\n"
+        "    if i < 2 {\n"  // 5
+        "      y[i] = 0.0\n"
+        "    }\n"
+        "  }\n"
+        "}\n");
+  for (size_t k = 0; k < before.size(); ++k) {
+    CHECK(lines.find(before[k], 1) == 5 - static_cast<int>(k));
+    CHECK(lines.find(after[k], 1) == 5 - static_cast<int>(k));
+  }
+  CHECK(lines.find(outline(before.back()), 1) == 2);
+  CHECK(lines.find(outline(after.back()), 1) == 2);
+  CHECK(lines.find(zero, 5) == 6);
+  CHECK(lines.find(one, 5) == 0);
+}

@@ -55,6 +55,18 @@ TEST_CASE("the verifier rejects invalid kernels") {
   CHECK(d.str().find("buffer z is read before") != std::string::npos);
 }
 
+TEST_CASE("the verifier rejects loop nests that cannot be functions") {
+  Diagnostics d;
+  CHECK(parse(kernel("outline { alloc reg r: f32[] for i in 8 { r[] = x[i] outline { y[i] = x[i] } } }"), "t", d));
+  rejects(kernel("vector i in 8 { outline { y[i] = 0.0 } }"), "a loop nest in a vector loop is outlined");
+  rejects(kernel("vector i in 8 { for j in 2 { outline { y[i] = 0.0 } } }"),
+          "a loop nest in a vector loop is outlined");
+  rejects(kernel("outline { for i in 8 { require x[i] < 1.0 : index_out_of_range } }"), "contains a requirement");
+  rejects(kernel("alloc reg r: f32[] outline { r[] = 1.0 }"), "uses the register buffer r of its caller");
+  rejects("tensor @f(x: f32[8]) -> (y: f32[8]) { y = { outline { for i in 8 { y[i] = x[i] } } } }",
+          "the stage of y outlines a loop nest, as only kernels do");
+}
+
 TEST_CASE("a symbol that occurs only in an expression of a definition is valid") {
   Definition d("f");
   const Tensor x = d.input("x", dtype::i64, {2});
