@@ -208,11 +208,13 @@ llvm::MDNode* KernelEmitter::backedge_weights(std::optional<Range> range, int64_
 
 // The widest type of the values that the statement computes or stores, of 8 bits at least. Arithmetic of indices does
 // not count: most of it is scalar.
-static int widest_element_bits(const Stmt& body) {
+int KernelEmitter::widest_element_bits(const Stmt& body) const {
   int widest = 8;
   auto add = [&](const Expr& value) {
+    const std::set<const ExprNode*> unused = conversions_to_indices(value);
     for_each_expr(value, [&](const Expr& e) {
-      if (as<Load>(e) || as<Cast>(e) || is_float(e.type())) widest = std::max(widest, bits(e.type()));
+      if ((as<Load>(e) || as<Cast>(e) || is_float(e.type())) && !unused.contains(e.get()))
+        widest = std::max(widest, bits(e.type()));
     });
   };
   for_each_stmt(body, [&](const Stmt& s) {

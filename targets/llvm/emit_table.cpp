@@ -11,8 +11,12 @@
 #include <vector>
 
 #include "targets/llvm/kernel_emitter.h"
+#include "tensor/analysis.h"
+#include "tensor/visit.h"
 
 namespace dlcc::targets {
+
+using namespace tensor;
 
 namespace {
 
@@ -87,15 +91,35 @@ class TableLookup {
 
 }  // namespace
 
+// The bytes that one instruction sequence looks up; 0 without such instructions.
+static unsigned width_of_lookups(const llvm::Function& f, const llvm::MCSubtargetInfo& cpu) {
+  const llvm::Triple triple(f.getParent()->getTargetTriple());
+  auto has = [&](const char* features) { return triple.isX86() && cpu.checkFeatures(features); };
+  return has("+avx512vbmi") ? 64 : has("+avx512bw") ? 32 : triple.isAArch64() ? 16 : 0;
+}
+
+std::set<const ExprNode*> KernelEmitter::conversions_to_indices(const Expr& e) const {
+  std::set<const ExprNode*> found;
+  if (width_of_lookups(*function_, cpu_) == 0) return found;
+  for (const Load& load : loads_of(e)) {
+    const bool is_table = load.indices.size() == 1 && load.buffer->shape[0] == Dim(entries) && !load.otherwise &&
+                          bits(load.buffer->type) == 8;
+    std::vector<const ExprNode*> conversions;
+    const Expr* index = is_table ? &load.indices[0] : nullptr;
+    for (const Cast* x = nullptr; index && (x = as<Cast>(*index)) && index->type() != dtype::u8; index = &x->a)
+      conversions.push_back(index->get());
+    if (index && index->type() == dtype::u8) found.insert(conversions.begin(), conversions.end());
+  }
+  return found;
+}
+
 Value* KernelEmitter::look_up(const Memory& memory, DType type, const Linear& offset) {
   const bool is_table = memory.elements == entries && storage_type(type)->isIntegerTy(8) && !shares_bytes(type);
   const bool is_index =
       offset.varying && offset.constant == 0 && offset.lane == 0 && offset.terms.empty() && offset.lane_terms.empty();
   Value* bytes = is_table && is_index ? bytes_of_index(offset.varying) : nullptr;
   if (!bytes) return nullptr;
-  const llvm::Triple triple(function_->getParent()->getTargetTriple());
-  auto has = [&](const char* features) { return triple.isX86() && cpu_.checkFeatures(features); };
-  const unsigned width = has("+avx512vbmi") ? 64 : has("+avx512bw") ? 32 : triple.isAArch64() ? 16 : 0;
+  const unsigned width = width_of_lookups(*function_, cpu_);
   if (width == 0) return nullptr;
   const unsigned lanes = llvm::cast<llvm::FixedVectorType>(bytes->getType())->getNumElements();
   TableLookup table(b_, memory.pointer);

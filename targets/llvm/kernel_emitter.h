@@ -202,6 +202,8 @@ class KernelEmitter {
   // A gather from a table of bytes by instructions that hold the table in registers (emit_table.cpp); null if the CPU
   // has none, or for any other gather.
   Value* look_up(const Memory&, DType, const Linear& offset);
+  // The conversions of bytes to indices of such tables, which need no registers.
+  std::set<const tensor::ExprNode*> conversions_to_indices(const tensor::Expr&) const;
   struct SubByteAddress {
     Value* byte;   // its address
     Value* shift;  // of the element, in bits
@@ -226,6 +228,7 @@ class KernelEmitter {
                  const std::function<void(Value* counter, std::optional<tensor::Range>)>& body);
   llvm::MDNode* backedge_weights(std::optional<tensor::Range>, int64_t step);
   void emit_unrolled(const tensor::For&, int64_t extent);
+  int widest_element_bits(const tensor::Stmt&) const;
   void emit_vector_loop(const tensor::For&, int64_t extent);
   void emit_vector_body(const tensor::For&, int lanes, Value* base, tensor::Range base_range);
   void emit_if(const tensor::IfThen&);

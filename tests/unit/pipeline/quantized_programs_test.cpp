@@ -56,7 +56,9 @@ TEST_CASE("tables of functions of bytes") {
 }
 
 TEST_CASE("quantization after a chain of rows") {
-  for (const char* f : {"nn.softmax(%x)", "nn.standardize(%x, ones(shape=[50]), zeros(shape=[50]), axis=[1])"})
+  for (const char* f :
+       {"nn.softmax(%x)",
+        "nn.standardize(%x, ones(shape=[50], dtype=\"float32\"), zeros(shape=[50], dtype=\"float32\"), axis=[1])"})
     check_engines(fmt::format("def @main(%x: Tensor[(7, 50), float32]) {{ "
                               "qnn.quantize({}, 0.0078125f, cast(20, dtype=\"uint8\")) }}",
                               f),
