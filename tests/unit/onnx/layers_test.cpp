@@ -206,6 +206,14 @@ TEST_CASE("Resize keeps the aspect ratio") {
   CHECK(shape("stretch") == "(4, 6)");
 }
 
+TEST_CASE("Resize with sizes of a run leaves axes that keep their size") {
+  const std::string mode = text("mode", "linear") + text("coordinate_transformation_mode", "tf_half_pixel_for_nn");
+  const std::string graph = value("input", "x", 1, {"2", "2"}) + value("input", "z", 7, {"2"}) +
+                            node("Resize", {"x", "", "", "z"}, {"y"}, mode) + "output { name: 'y' } ";
+  CHECK(evaluated(graph_bytes(graph, 13), {floats({2, 2}, {0, 10, 20, 30}), integers({2}, {2, 4})}) ==
+        "(2, 4): 2.5 7.5 10 10 22.5 27.5 30 30");
+}
+
 TEST_CASE("antialias with scales of a run needs the sizes of the data") {
   const std::string x = value("input", "x", 1, {"n", "4"}), scales = value("input", "s", 1, {"2"});
   CHECK(body(graph_bytes(x + scales + "output { name: 'y' } " +
