@@ -4,9 +4,12 @@
 #include <llvm/IR/Module.h>
 #include <llvm/MC/MCSubtargetInfo.h>
 
+#include <algorithm>
+
 #include "support/float_formats.h"
 #include "targets/llvm/cpu_model.h"
 #include "targets/llvm/kernel_emitter.h"
+#include "tensor/analysis.h"
 #include "tensor/quantization.h"
 #include "tensor/visit.h"
 
@@ -279,10 +282,24 @@ Value* KernelEmitter::emit_select(const Select& x) {
   return b_.CreateSelect(condition, a, b);
 }
 
+// Whether the buffer is known to have the element.
+bool KernelEmitter::reads_inside(const Load& x) const {
+  for (size_t d = 0; d < x.indices.size(); ++d) {
+    const Dim& size = x.buffer->shape[d];
+    if (!provably_in_range(x.indices[d], size, ranges_) && !(facts_ && facts_->in_range(x.indices[d], size)))
+      return false;
+  }
+  return true;
+}
+
 // The value of an expression that is used only if `guard` holds. Otherwise its loads may be out of bounds, so they are
 // masked by the guard.
 Value* KernelEmitter::emit_guarded(const Expr& e, Value* guard) {
-  if (loads_of(e).empty()) return emit(e);
+  const std::vector<Load> loads = loads_of(e);
+  if (loads.empty()) return emit(e);
+  // Branches in a branch share the values that are valid in all of them: an integer power has a branch for each bit,
+  // and each would compute all others again.
+  if (guard_ && std::ranges::all_of(loads, [&](const Load& x) { return reads_inside(x); })) return emit(e);
   Value* outer = guard_;
   if (outer) {
     match_lanes({&outer, &guard});

@@ -135,6 +135,7 @@ class KernelEmitter {
   Value* emit_comparison(tensor::BinaryOp, Value* a, Value* b, DType);
   Value* emit_select(const tensor::Select&);
   Value* emit_guarded(const tensor::Expr&, Value* guard);
+  bool reads_inside(const tensor::Load&) const;
 
   // ---- arithmetic (emit_arithmetic.cpp)
   Value* emit_integer_binary(tensor::BinaryOp, Value* a, Value* b, DType, bool bounded);

@@ -36,7 +36,8 @@ data = Data(1)
 
 def case(op, inputs, outputs=1, constants=(), domain="com.microsoft", like=None, shown=None, **attributes):
     """Adds a case and returns it. `inputs`: arrays in order, None for an absent one; `constants`: positions of
-    initializers; `like`: a case that onnxruntime can compute instead; `shown`: number of results that are recorded."""
+    initializers; `like`: a case that onnxruntime can compute instead, or the results of an operator that it has on
+    other processors only; `shown`: number of results that are recorded."""
     names = ["" if a is None else f"x{k}" for k, a in enumerate(inputs)]
     results = [f"y{k}" for k in range(outputs)] if isinstance(outputs, int) else outputs
     node = helper.make_node(op, names, results, domain=domain, **attributes)
@@ -76,7 +77,8 @@ def text_of(node, tensors, recorded, shown):
     lines = "case\n" + text_format.MessageToString(node, as_one_line=True) + "\n"
     for name, (kind, array) in tensors.items():
         lines += line_of(kind, name, array)
-    for name, array in list(computed(*recorded).items())[:shown]:
+    results = dict(zip(node.output, recorded)) if isinstance(recorded, list) else computed(*recorded)
+    for name, array in list(results.items())[:shown]:
         lines += line_of("output", name, array)
     return lines
 
@@ -380,6 +382,42 @@ def grouped_weights():
         weights(zeros, like=same)
 
 
+def group_norm(x, gamma, beta, groups, epsilon, activation, channels_last):
+    """What the operator's documentation says: there is no CPU kernel."""
+    x = x.astype(np.float64) if channels_last else np.moveaxis(x.astype(np.float64), 1, -1)
+    grouped = x.reshape(x.shape[0], -1, groups, x.shape[-1] // groups)
+    centred = grouped - grouped.mean((1, 3), keepdims=True)
+    y = (centred / np.sqrt((centred ** 2).mean((1, 3), keepdims=True) + epsilon)).reshape(x.shape) * gamma + beta
+    if activation:
+        y = y / (1 + np.exp(-y))
+    return (y if channels_last else np.moveaxis(y, -1, 1)).astype(F)
+
+
+def diffusion():
+    for last, activation in ((1, 0), (1, 1), (0, 1)):
+        shape, ones = ((2, 2, 3, 6), (2, 1, 1, 6)) if last else ((2, 6, 2, 3), (2, 6, 1, 1))
+        x, gamma, beta, bias = data.real(*shape), data.real(6), data.real(6), data.real(6)
+        kind = {"groups": 3, "activation": activation, "channels_last": last, "epsilon": 0.01}
+        case("GroupNorm", [x, gamma, beta], like=[group_norm(x, gamma, beta, 3, 0.01, activation, last)], **kind)
+        for skip, added in ((data.real(*shape), None), (data.real(*ones), bias), (data.real(2, 6), bias)):
+            total = x + (skip.reshape(ones) if skip.ndim == 2 else skip)
+            if added is not None:
+                total = total + (added if last else added.reshape(6, 1, 1))
+            case("SkipGroupNorm", [x, gamma, beta, skip, added], outputs=2,
+                 like=[group_norm(total, gamma, beta, 3, 0.01, activation, last), total], **kind)
+    case("Inverse", [data.real(2, 4, 4) + 3 * np.eye(4, dtype=F)])
+    case("Inverse", [F([[0, 2, 1], [1, 0, 0], [3, 0, 4]])])
+
+
+def weights_of_4_bits():
+    for kind in (0, 1):
+        for rows, columns, block in ((3, 32, 16), (3, 11, 16)):  # with 33 numbers: half a byte and a part of a block
+            packed = data.whole(U8, 0, 255, (rows * columns + 1) // 2)
+            scales = data.real(-(-rows * columns // block), low=0.1)
+            case("MatMulBnb4", [data.real(2, columns), packed, scales], constants=(1, 2), N=rows, K=columns,
+                 block_size=block, quant_type=kind)
+
+
 def main():
     folder = pathlib.Path(sys.argv[1])
     for add in (activations, products, quantized, normalizations, attention, multi_head_attention, quantized_weights):
@@ -391,7 +429,7 @@ def main():
     scores_of_attention()
     normalized_heads(caches)
     for add in (moved_quantized_data, fused_gemm, quantized_attention, grouped_weights, quantized_embeddings,
-                quantized_lstm, standard_operators_of_torch, gathered_blocks):
+                quantized_lstm, standard_operators_of_torch, gathered_blocks, diffusion, weights_of_4_bits):
         add()
     for op, list_of_cases in cases.items():
         text = f"# {op}: recorded from onnxruntime {onnxruntime.__version__}.\n"

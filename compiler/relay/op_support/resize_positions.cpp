@@ -39,7 +39,11 @@ Position position_of(const std::string& mode, const ResizedAxis& a, Expr at, DTy
   const auto [in, out, p, q, one, two] = sizes_of(a, type);
   const Expr x = cast(type, at), zero = cast(type, Expr(0)), middle = two * x + one;
   if (mode == "asymmetric") return {x * q, p};
-  if (mode == "tf_half_pixel_for_nn") return {middle * q, two * p};
+  if (mode == "tf_half_pixel_for_nn") {
+    // An axis that keeps its size is not resized, also where only a run knows that.
+    const Expr keeps_size = binary(tensor::BinaryOp::logical_and, equal(in, out), equal(p, q));
+    return {select(keeps_size, two * x * q, middle * q), two * p};
+  }
   if (mode == "half_pixel_symmetric") return {in * p - out * q + middle * q - p, two * p};
   const Position half_pixel = {middle * q - p, two * p};
   if (mode == "half_pixel") return half_pixel;

@@ -128,6 +128,13 @@ Values convert_mean(Node& n) {
   })};
 }
 
+// Integers are computed in float64, in which erf(x) is 1 from 6 on; the result is truncated.
+Values convert_erf(Node& n) {
+  const DType type = n.in(0).type.dtype;
+  if (!is_integer(type)) return {n.call("erf", {n.in(0)})};
+  return {n.cast(n.call("erf", {n.cast(n.in(0), dtype::f64)}), type)};
+}
+
 // ---- kinds of floats ----------------------------------------------------------------------------------------------
 
 // 8-bit floats have no arithmetic: their values as float32.
@@ -233,7 +240,7 @@ void add_elementwise(Table& table) {
       {"Tan", 7, "input", 1, 1, 1, direct("tan"), true},
       {"Abs", 1, "X", 1, 1, 1, direct("abs"), true},
       {"Ceil", 1, "X", 1, 1, 1, direct("ceil"), true},
-      {"Erf", 9, "input", 1, 1, 1, direct("erf"), true},
+      {"Erf", 9, "input", 1, 1, 1, convert_erf, true},
       {"Exp", 1, "input", 1, 1, 1, direct("exp"), true},
       {"Floor", 1, "X", 1, 1, 1, direct("floor"), true},
       {"Log", 1, "input", 1, 1, 1, direct("log"), true},

@@ -26,7 +26,7 @@ class LoopNode {
     const std::optional<Value> first = scalar_input(1, dtype::boolean, "one bool");
     if (n_.failed()) return {};
     const auto trips = known_trip_count(n_.context().builder, count);
-    if (trips && trips->is_constant() && selects_shape()) return unrolled_loop(n_, *body_);
+    if (trips && trips->is_constant() && selects_shape({body_})) return unrolled_loop(n_, *body_);
     if (never_runs(count, first) && n_.output_count() <= carried_count()) return initial_values();
     find_limit(count);
     GrowingValues::Parts changed{.count = count, .counter = counter_name()};
@@ -118,11 +118,15 @@ class LoopNode {
     return values;
   }
 
+  using Graphs = std::vector<const schema::GraphProto*>;
+
   // Whether an iteration reads a tensor of a sequence from around the loop, whose tensors have several shapes: the
-  // position in the sequence must then be known at compile time.
-  bool selects_shape() const {
-    return std::ranges::any_of(body_->node(), [&](const schema::NodeProto& node) {
-      if (node.op_type() != "SequenceAt" || node.input_size() < 2 || !is_computed(node.input(1))) return false;
+  // position in the sequence must then be known at compile time. `graphs`: the body and the branches in it that contain
+  // the nodes of the last one.
+  bool selects_shape(const Graphs& graphs) const {
+    return std::ranges::any_of(graphs.back()->node(), [&](const schema::NodeProto& node) {
+      if (node.op_type() == "If") return branch_selects_shape(node, graphs);
+      if (node.op_type() != "SequenceAt" || node.input_size() < 2 || !is_computed(node.input(1), graphs)) return false;
       const Value* sequence = n_.context().find_value(node.input(0));
       if (!sequence || !is_sequence(*sequence)) return false;
       const Values& tensors = sequence->structure->elements;
@@ -130,11 +134,21 @@ class LoopNode {
     });
   }
 
-  // Whether an iteration computes the value of this name, or the loop carries it.
-  bool is_computed(const std::string& name) const {
+  bool branch_selects_shape(const schema::NodeProto& node, const Graphs& graphs) const {
+    return std::ranges::any_of(node.attribute(), [&](const schema::AttributeProto& branch) {
+      Graphs inner = graphs;
+      inner.push_back(&branch.g());
+      return branch.has_g() && selects_shape(inner);
+    });
+  }
+
+  // Whether an iteration computes the value of this name in one of the graphs, or the loop carries it.
+  bool is_computed(const std::string& name, const Graphs& graphs) const {
     const auto has_name = [&](const schema::NodeProto& node) { return std::ranges::count(node.output(), name) > 0; };
-    const auto node = std::ranges::find_if(body_->node(), has_name);
-    if (node != body_->node().end()) return node->op_type() != "Constant";
+    for (const schema::GraphProto* graph : graphs) {
+      const auto node = std::ranges::find_if(graph->node(), has_name);
+      if (node != graph->node().end()) return node->op_type() != "Constant";
+    }
     return std::ranges::any_of(body_->input(), [&](const auto& input) { return input.name() == name; });
   }
 

@@ -1,4 +1,4 @@
-// Quantized weights in the domain com.microsoft: MatMulNBits, GatherBlockQuantized, DynamicQuantizeMatMul.
+// Quantized weights in the domain com.microsoft: MatMulNBits, MatMulBnb4, GatherBlockQuantized, DynamicQuantizeMatMul.
 #include <algorithm>
 
 #include "frontends/onnx/operators/arithmetic.h"
@@ -146,6 +146,65 @@ Values convert_matmul_nbits(Node& n) {
   return {n.has(bias) ? add(n, y, n.in(bias)) : y};
 }
 
+// ---- MatMulBnb4 ---------------------------------------------------------------------------------------------------
+
+// The numbers that 4 bits stand for, in parts of the largest magnitude of their block.
+std::optional<std::vector<float>> table_of_bnb4(int64_t type) {
+  if (type == 0) {  // a sign, 2 bits of exponent and 1 of mantissa
+    std::vector<float> table = {0, 0.005208333f, 2 / 3.0f, 1, 1 / 3.0f, 0.5f, 1 / 6.0f, 0.25f};
+    for (size_t k = 0; k < 8; ++k) table.push_back(-table[k]);
+    return table;
+  }
+  if (type != 1) return std::nullopt;
+  // NormalFloat4 (Dettmers et al., "QLoRA", 2023, appendix E): quantiles of the normal distribution.
+  return std::vector<float>{
+      -1,          -0.69619280f, -0.52507305f, -0.39491749f, -0.28444138f, -0.18477343f, -0.09105004f, 0,
+      0.07958030f, 0.16093020f,  0.24611230f,  0.33791524f,  0.44070983f,  0.56261700f,  0.72295684f,  1};
+}
+
+// A constant whose bytes have their halves exchanged: the first number of a byte is then in the lowest bits.
+std::optional<Value> with_exchanged_halves(const Value& packed) {
+  const Constant* constant = packed.constant();
+  if (!constant || constant->dtype() != dtype::u8) return std::nullopt;
+  std::vector<std::byte> data(constant->bytes().begin(), constant->bytes().end());
+  for (std::byte& b : data) b = b << 4 | b >> 4;
+  Value exchanged = Value::of(Constant(dtype::u8, constant->shape(), std::move(data)));
+  exchanged.role = packed.role;
+  return exchanged;
+}
+
+// A * W', or A * W, where the elements of W [N, K] are 4 bits in blocks of row-major order, each with a scale.
+Values convert_matmul_bnb4(Node& n) {
+  enum { a, b, absmax };
+  const int64_t rows = n.required_integer("N"), columns = n.required_integer("K"),
+                block = n.required_integer("block_size"), kind = n.required_integer("quant_type");
+  const bool transposed = n.flag("transB", true);
+  n.ignore("training_mode");  // whether onnxruntime computes gradients, too
+  const auto table = table_of_bnb4(kind);
+  n.check(table.has_value(), DiagnosticId::bad_attribute, fmt::format("quant_type is {}", kind),
+          "it is 0 (FP4) or 1 (NF4)");
+  constexpr int64_t most = int64_t{1} << 30;
+  auto in_range = [](int64_t v) { return v >= 1 && v <= most; };
+  n.check(in_range(rows) && in_range(columns) && in_range(block), DiagnosticId::bad_attribute,
+          fmt::format("N, K and block_size must be in [1, {}]", most));
+  if (n.failed()) return {};
+  const int64_t count = rows * columns, blocks = (count + block - 1) / block;
+  n.check(n.require_shape(absmax, {Dim(blocks)}), DiagnosticId::shape_mismatch,
+          fmt::format("absmax must have one number for each of the {} blocks, found {}", blocks,
+                      describe(n.in(absmax).type)));
+  Value numbers = unpacked(n, with_exchanged_halves(n.in(b)).value_or(n.in(b)), dtype::u4, 1, count);
+  if (n.failed()) return {};
+  const DType type = n.in(a).type.dtype;
+  Value parts = n.call("take", {n.cast(floats(*table), type), n.cast(numbers, dtype::u8)}, {{"axis", 0}});
+  if (count != blocks * block)
+    parts = n.call("nn.pad", {parts, n.scalar(type, 0)},
+                   {{"pad_width", relay::AttrList{relay::AttrList{0, 0}, relay::AttrList{0, blocks * block - count}}}});
+  Value weights = multiply(n, n.reshape(parts, {Dim(blocks), Dim(block)}),
+                           n.call("expand_dims", {n.cast(n.in(absmax), type)}, {{"axis", 1}}));
+  weights = first_columns(n, n.reshape(weights, {Dim(1), Dim(blocks * block)}), count);
+  return {n.call("nn.matmul", {n.in(a), n.reshape(weights, {Dim(rows), Dim(columns)})}, {{"transpose_b", transposed}})};
+}
+
 // ---- GatherBlockQuantized -----------------------------------------------------------------------------------------
 
 // Constant numbers that are packed along the last axis, in a tensor of this shape.
@@ -201,11 +260,13 @@ Values convert_dynamic_quantize_matmul(Node& n) {
 void add_microsoft_weights(Table& table) {
   table.add({
       {"com.microsoft.MatMulNBits", 1, "A B scales zero_points g_idx bias", 3, 6, 1, convert_matmul_nbits},
+      {"com.microsoft.MatMulBnb4", 1, "A B absmax", 3, 3, 1, convert_matmul_bnb4},
       {"com.microsoft.GatherBlockQuantized", 1, "data indices scales zero_points", 3, 4, 1,
        convert_gather_block_quantized},
       {"com.microsoft.DynamicQuantizeMatMul", 1, "A B b_scale b_zero_point bias", 3, 5, 1,
        convert_dynamic_quantize_matmul},
   });
+  table.only_if("com.microsoft.MatMulBnb4", "B is a constant");
   table.only_if("com.microsoft.GatherBlockQuantized",
                 "bits is 2, 4 or 8, and data of bytes and its zero_points are constants");
   table.only_if("com.microsoft.MatMulNBits", "bits is 2, 4 or 8, and B, integer zero_points and g_idx are constants");

@@ -146,15 +146,15 @@ Values convert_one_hot_encoder(Node& n) {
 }
 
 Values convert_feature_vectorizer(Node& n) {
-  const auto sizes = n.integers("inputdimensions");
-  n.check(sizes && sizes->size() == n.all_inputs().size(), DiagnosticId::bad_attribute,
+  const auto sizes = n.integers("inputdimensions");  // without it, inputs have as many features as their shapes say
+  n.check(!sizes || sizes->size() == n.all_inputs().size(), DiagnosticId::bad_attribute,
           "attribute 'inputdimensions' must have one number for each input");
   Values columns;
   for (int k = 0; k < n.input_count() && !n.failed(); ++k) {
-    n.check(features_of(n, n.in(k)) && require_features(n, k, (*sizes)[static_cast<size_t>(k)]),
-            DiagnosticId::shape_mismatch,
+    if (!features_of(n, n.in(k))) return {};
+    n.check(!sizes || require_features(n, k, (*sizes)[static_cast<size_t>(k)]), DiagnosticId::shape_mismatch,
             fmt::format("{} is {}, but attribute 'inputdimensions' has {} features", n.in(k).role,
-                        describe(n.in(k).type), (*sizes)[static_cast<size_t>(k)]));
+                        describe(n.in(k).type), sizes ? (*sizes)[static_cast<size_t>(k)] : 0));
     columns.push_back(rows_of_features(n, k, false));
   }
   return {n.failed() ? Value::poison() : n.call("concatenate", columns, {{"axis", 1}})};

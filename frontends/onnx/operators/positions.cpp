@@ -93,7 +93,7 @@ Values convert_trilu(Node& n) {
 
 // ---- one-hot vectors ----------------------------------------------------------------------------------------------
 
-// Negative indices count from the end; an index that is out of range selects nothing.
+// Since operator set 11 negative indices count from the end; an index that is out of range selects nothing.
 Values convert_one_hot(Node& n) {
   const Value depth = only_element(n, 1);
   const auto axis = n.axis_of(n.integer("axis", -1), n.in(0).rank() + 1);
@@ -102,7 +102,9 @@ Values convert_one_hot(Node& n) {
   if (n.failed()) return {};
   const Value& values = n.in(2);
   const Value count = n.cast(depth, dtype::i64), given = n.cast(n.in(0), dtype::i64);
-  Value indices = n.call("where", {n.call("less", {given, n.scalar(dtype::i64, 0)}), add(n, given, count), given});
+  Value indices = given;
+  if (n.opset() >= 11)
+    indices = n.call("where", {n.call("less", {given, n.scalar(dtype::i64, 0)}), add(n, given, count), given});
   indices = n.call("expand_dims", {indices}, {{"axis", *axis}});
   std::optional<Shape> declared;  // of the list of all classes
   if (n.declared_shape() && static_cast<int64_t>(n.declared_shape()->size()) > *axis)

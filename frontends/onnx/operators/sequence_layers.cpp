@@ -59,8 +59,17 @@ Values convert_causal_conv(Node& n) {
   const Shape& s = x.type.shape;
   Value past = n.has(3) ? n.in(3) : zeros(n, x.type.dtype, {s[0], s[1], Dim(taps - 1)});
   Value all = n.call("concatenate", {past, x}, {{"axis", 2}});
-  Value y = n.call("nn.conv1d", {all, weight},
+  // A convolution has at least one window: one more than the input has elements if it may be empty.
+  const bool may_be_empty = !provably_le(1, s[2]);
+  const relay::AttrList none = {0, 0}, one = {0, 1};
+  const Value windows = may_be_empty ? n.call("nn.pad", {all, n.scalar(x.type.dtype, 0)},
+                                              {{"pad_width", relay::AttrList{none, none, one}}})
+                                     : all;
+  Value y = n.call("nn.conv1d", {windows, weight},
                    {{"groups", channels}, {"channels", channels}, {"kernel_size", relay::AttrList{taps}}});
+  if (may_be_empty)
+    y = n.call("strided_slice", {y},
+               {{"begin", relay::AttrList{0}}, {"end", relay::sizes_attribute({s[2]})}, {"axes", relay::AttrList{2}}});
   if (n.has(2)) y = n.call("nn.bias_add", {y, n.in(2)}, {{"axis", 1}});
   if (activation != "none" && !y.poisoned) {
     Value wide = y.type.dtype == dtype::f64 ? y : n.cast(y, dtype::f32);

@@ -80,6 +80,7 @@ const Table& operator_table() {
     add_microsoft_attention(t);
     add_microsoft_group_query_attention(t);
     add_microsoft_weights(t);
+    add_microsoft_diffusion(t);
     add_normalization(t);
     add_products(t);
     add_shapes(t);

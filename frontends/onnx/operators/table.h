@@ -111,6 +111,7 @@ void add_microsoft_transformers(Table&);
 void add_microsoft_attention(Table&);
 void add_microsoft_group_query_attention(Table&);
 void add_microsoft_weights(Table&);
+void add_microsoft_diffusion(Table&);
 void add_normalization(Table&);
 void add_products(Table&);
 void add_shapes(Table&);

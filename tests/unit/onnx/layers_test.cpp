@@ -206,6 +206,14 @@ TEST_CASE("Resize keeps the aspect ratio") {
   CHECK(shape("stretch") == "(4, 6)");
 }
 
+TEST_CASE("Resize with sizes of a run leaves axes that keep their size") {
+  const std::string mode = text("mode", "linear") + text("coordinate_transformation_mode", "tf_half_pixel_for_nn");
+  const std::string graph = value("input", "x", 1, {"2", "2"}) + value("input", "z", 7, {"2"}) +
+                            node("Resize", {"x", "", "", "z"}, {"y"}, mode) + "output { name: 'y' } ";
+  CHECK(evaluated(graph_bytes(graph, 13), {floats({2, 2}, {0, 10, 20, 30}), integers({2}, {2, 4})}) ==
+        "(2, 4): 2.5 7.5 10 10 22.5 27.5 30 30");
+}
+
 TEST_CASE("antialias with scales of a run needs the sizes of the data") {
   const std::string x = value("input", "x", 1, {"n", "4"}), scales = value("input", "s", 1, {"2"});
   CHECK(body(graph_bytes(x + scales + "output { name: 'y' } " +
@@ -215,10 +223,10 @@ TEST_CASE("antialias with scales of a run needs the sizes of the data") {
 }
 
 TEST_CASE("antialiased integers are rounded") {
-  const std::string graph = value("input", "x", 2, {"4"}) +
-                            "initializer { name: 's' dims: 1 data_type: 7 int64_data: 2 } " +
-                            node("Resize", {"x", "", "", "s"}, {"y"}, text("mode", "linear") + integer("antialias", 1)) +
-                            value("output", "y", 2, {"2"});
+  const std::string graph =
+      value("input", "x", 2, {"4"}) + "initializer { name: 's' dims: 1 data_type: 7 int64_data: 2 } " +
+      node("Resize", {"x", "", "", "s"}, {"y"}, text("mode", "linear") + integer("antialias", 1)) +
+      value("output", "y", 2, {"2"});
   // 6.375 and 25.625 in float32
   const Constant x = Constant::of<uint8_t>(dtype::u8, {4}, {0, 10, 21, 33});
   CHECK(evaluated(graph_bytes(graph, 19), {x}) == "(2): 6 26");
@@ -279,8 +287,38 @@ TEST_CASE("LinearAttention keeps a state from step to step") {
   const std::string inputs = value("input", "x", 1, {"1", "2", "1"}) + value("input", "d", 1, {"1", "2"});
   const std::string gated =
       node("LinearAttention", {"x", "x", "x", "", "d"}, {"y"}, heads + text("update_rule", "gated"));
-  CHECK(imported(graph_bytes(inputs + gated + "output { name: 'y' } ", 27), {}).find("decay must have 3 axes, found 2") !=
-        std::string::npos);
+  CHECK(
+      imported(graph_bytes(inputs + gated + "output { name: 'y' } ", 27), {}).find("decay must have 3 axes, found 2") !=
+      std::string::npos);
+}
+
+TEST_CASE("CausalConvWithState of no elements keeps its state") {
+  const Constant x = floats({1, 1, 0}, {}), w = floats({1, 1, 3}, {1, 10, 100}), past = floats({1, 1, 2}, {5, 7});
+  auto y = [](const std::vector<Constant>& args, const std::vector<std::string>& more = {}) {
+    return result_of("CausalConvWithState", args, "", 2, more.empty() ? "" : value("input", "p", 1, {"1", "1", "2"}),
+                     more);
+  };
+  CHECK(y({x, w}) == "(1, 1, 0):\n(1, 1, 2): 0 0");
+  const std::string symbolic = value("input", "x", 1, {"1", "1", "n"}) + value("input", "w", 1, {"1", "1", "3"}) +
+                               value("input", "p", 1, {"1", "1", "2"}) +
+                               node("CausalConvWithState", {"x", "w", "", "p"}, {"y", "s"}) +
+                               "output { name: 'y' } output { name: 's' } ";
+  dlcc::frontends::ImportOptions options;
+  options.dims["n"].low = 0;
+  CHECK(evaluated(graph_bytes(symbolic, 27), {x, w, past}, options) == "(1, 1, 0):\n(1, 1, 2): 5 7");
+  CHECK(evaluated(graph_bytes(symbolic, 27), {floats({1, 1, 2}, {1, 2}), w, past}, options) ==
+        "(1, 1, 2): 175 217\n(1, 1, 2): 1 2");
+}
+
+TEST_CASE("OneHot counts negative indices from the end since operator set 11") {
+  const Constant indices = integers({3}, {-1, 1, 3}), depth = integers({}, {3}), values = floats({2}, {0, 1});
+  auto y = [&](int opset) { return result_of("OneHot", {indices, depth, values}, "", 1, "", {}, opset); };
+  CHECK(y(11) == "(3, 3): 0 0 1 0 1 0 0 0 0");
+  CHECK(y(10) == "(3, 3): 0 0 0 0 1 0 0 0 0");
+}
+
+TEST_CASE("Erf of integers is truncated, and 1 where its float64 is") {
+  CHECK(result_of("Erf", {integers({6}, {-7, -6, -1, 0, 5, 6})}) == "(6): -1 -1 0 0 0 1");
 }
 
 TEST_CASE("the length of a DFT or STFT that is an input needs a fixed value") {
@@ -337,8 +375,7 @@ TEST_CASE("Resize keeps the sizes of axes whose scale is known to be 1") {
   const std::string graph = value("input", "x", 1, {"n", "3", "h", "w"}) + value("input", "s", 1, {"2"}) +
                             "initializer { name: 'ones' data_type: 1 dims: 2 float_data: 1 float_data: 1 } " +
                             node("Concat", {"ones", "s"}, {"scales"}, integer("axis", 0)) +
-                            node("Resize", {"x", "", "scales"}, {"y"}) +
-                            value("output", "y", 1, {"n", "3", "a", "b"});
+                            node("Resize", {"x", "", "scales"}, {"y"}) + value("output", "y", 1, {"n", "3", "a", "b"});
   const std::string text = imported(graph_bytes(graph));
   CHECK_MESSAGE(text.find("-> Tensor[(n, 3, ?1, ?2), float32]") != std::string::npos, text);
 }
@@ -361,7 +398,8 @@ TEST_CASE("weights of Conv that are inputs may have symbolic numbers of channels
     CHECK(evaluated(model({"n", "c", "h", "w"}, {"o", "c", "3", "2"}), args) == known);
   }
   const std::string refused = imported(model({"n", "c", "h", "w"}, {"o", "c", "k", "2"}));
-  CHECK_MESSAGE(refused.find("W must have as many axes as X, and a kernel of known size") != std::string::npos, refused);
+  CHECK_MESSAGE(refused.find("W must have as many axes as X, and a kernel of known size") != std::string::npos,
+                refused);
 }
 
 TEST_CASE("auto_pad with strides pads images of symbolic sizes like those of known sizes") {

@@ -65,6 +65,9 @@ TEST_CASE("Binarizer, Scaler, Normalizer, Imputer and other feature operators") 
   const std::string vectors = matrix() + value("input", "w", i64, {"n", "1"}) +
                               ml_node("FeatureVectorizer", ints("inputdimensions", {2, 1}), {"x", "w"}) + one_output;
   CHECK(evaluated(ml_graph(vectors, 1), {floats({1, 2}, {1, 2}), integers({1, 1}, {7})}) == "(1, 3): 1 2 7");
+  const std::string sizes_of_shapes =
+      matrix() + value("input", "w", i64, {"n", "1"}) + ml_node("FeatureVectorizer", "", {"x", "w"}) + one_output;
+  CHECK(evaluated(ml_graph(sizes_of_shapes, 1), {floats({1, 2}, {1, 2}), integers({1, 1}, {7})}) == "(1, 3): 1 2 7");
   const std::string columns =
       matrix() + list("w", {1, 1, 0}) + ml_node("ArrayFeatureExtractor", "", {"x", "w"}) + one_output;
   CHECK(evaluated(ml_graph(columns, 1), {floats({2, 2}, rows)}) == "(2, 3): 2 2 1 0.5 0.5 -1");
@@ -174,12 +177,9 @@ std::string classes(const std::vector<int64_t>& ids, const std::vector<float>& w
 
 TEST_CASE("trees with each comparison; NaN follows the child for missing values") {
   const std::vector<float> x = {0, 0, 1, 0, 2, 0, NAN, 0};
-  const std::pair<const char*, const char*> expected[] = {{"BRANCH_LEQ", "10 10 20"},
-                                                          {"BRANCH_LT", "10 20 20"},
-                                                          {"BRANCH_GTE", "20 10 10"},
-                                                          {"BRANCH_GT", "20 20 10"},
-                                                          {"BRANCH_EQ", "20 10 20"},
-                                                          {"BRANCH_NEQ", "10 20 10"}};
+  const std::pair<const char*, const char*> expected[] = {{"BRANCH_LEQ", "10 10 20"}, {"BRANCH_LT", "10 20 20"},
+                                                          {"BRANCH_GTE", "20 10 10"}, {"BRANCH_GT", "20 20 10"},
+                                                          {"BRANCH_EQ", "20 10 20"},  {"BRANCH_NEQ", "10 20 10"}};
   for (const auto& [mode, scores] : expected)
     for (int missing : {0, 1}) {
       CAPTURE(mode);

@@ -149,6 +149,27 @@ TEST_CASE("a loop of known length that reads tensors of several shapes from a se
   CHECK(imported(graph_bytes(first)).find("%loop") != std::string::npos);
 }
 
+TEST_CASE("such a loop is also unrolled if a branch reads the tensors") {
+  const std::string read = node("SequenceAt", {"s", "i"}, {"part"}) +
+                           node("ReduceSum", {"part"}, {"total"}, integer("keepdims", 0)) +
+                           value("output", "total", f32, {});
+  const std::string skip = node("Neg", {"sum"}, {"less"}) + value("output", "less", f32, {});
+  const std::string body =
+      value("input", "i", i64, {}) + value("input", "c", 9, {}) + value("input", "sum", f32, {}) +
+      node("If", {"flag"}, {"more"}, subgraph("then_branch", read) + subgraph("else_branch", skip)) +
+      node("Add", {"sum", "more"}, {"next"}) + node("Identity", {"c"}, {"again"}) + value("output", "again", 9, {}) +
+      value("output", "next", f32, {});
+  const std::string graph = value("input", "x", f32, {"2"}) + value("input", "w", f32, {"3"}) +
+                            value("input", "flag", 9, {}) +
+                            "initializer { name: 'm' data_type: 7 int64_data: 2 } "
+                            "initializer { name: 'one' data_type: 1 float_data: 1 } " +
+                            node("SequenceConstruct", {"x", "w"}, {"s"}) +
+                            node("Loop", {"m", "", "one"}, {"y"}, subgraph("body", body)) + "output { name: 'y' } ";
+  const Constant x = floats({2}, {1, 2}), w = floats({3}, {10, 20, 30});
+  CHECK(evaluated(graph_bytes(graph), {x, w, truth(true)}) == "(): 64");
+  CHECK(evaluated(graph_bytes(graph), {x, w, truth(false)}) == "(): 0");
+}
+
 TEST_CASE("branches may return sequences of equal length") {
   auto branch = [](const std::vector<std::string>& tensors) {
     return node("SequenceConstruct", tensors, {"r"}) + sequence("output", "r", vector_of_two);

@@ -27,10 +27,10 @@ std::string evaluated_in(const std::string& domain, int version, const std::stri
 
 TEST_CASE("models of ai.onnx.ml take any declared number of features") {
   auto result = [](const std::string& op, const std::string& attributes, int64_t features) {
-    return evaluated_in("ai.onnx.ml", 1,
-                        value("input", "x", f32, {"n", "features"}) +
-                            node(op, {"x"}, {"y"}, "domain: 'ai.onnx.ml' " + attributes) + y,
-                        {counting({2, features})});
+    return evaluated_in(
+        "ai.onnx.ml", 1,
+        value("input", "x", f32, {"n", "features"}) + node(op, {"x"}, {"y"}, "domain: 'ai.onnx.ml' " + attributes) + y,
+        {counting({2, features})});
   };
   const std::string scaler = reals("offset", {1, 2}) + reals("scale", {10, 100});
   CHECK(result("Scaler", scaler, 2) == "(2, 2): -10 -100 10 100");
@@ -41,27 +41,28 @@ TEST_CASE("models of ai.onnx.ml take any declared number of features") {
   CHECK(result("Imputer", reals("imputed_value_floats", {7, 8}), 2) == "(2, 2): 7 1 2 3");
   CHECK(result("FeatureVectorizer", ints("inputdimensions", {2}), 2) == "(2, 2): 0 1 2 3");
   CHECK(result("FeatureVectorizer", ints("inputdimensions", {2}), 3) == mismatch);
+  CHECK(result("FeatureVectorizer", "", 3) == "(2, 3): 0 1 2 3 4 5");
   const std::string machine = reals("coefficients", {1, 10}) + reals("rho", {0.5});
   CHECK(result("SVMRegressor", machine, 2) == "(2, 1): 10.5 32.5");
   CHECK(result("SVMRegressor", machine, 3) == mismatch);
 }
 
 TEST_CASE("Scaler with one number scales tensors of any rank") {
-  CHECK(evaluated_in("ai.onnx.ml", 1,
-                     value("input", "x", f32, {"2", "1", "2"}) +
-                         node("Scaler", {"x"}, {"y"}, "domain: 'ai.onnx.ml' " + reals("offset", {1}) + reals("scale", {2})) +
-                         y,
-                     {counting({2, 1, 2})}) == "(2, 1, 2): -2 0 2 4");
+  CHECK(evaluated_in(
+            "ai.onnx.ml", 1,
+            value("input", "x", f32, {"2", "1", "2"}) +
+                node("Scaler", {"x"}, {"y"}, "domain: 'ai.onnx.ml' " + reals("offset", {1}) + reals("scale", {2})) + y,
+            {counting({2, 1, 2})}) == "(2, 1, 2): -2 0 2 4");
 }
 
 TEST_CASE("the shape of Reshape that is an input may lead to an empty tensor, and has one -1 at most") {
   auto result = [](std::vector<int64_t> data, const std::vector<int64_t>& shape) {
     std::vector<std::string> sizes;
     for (int64_t size : data) sizes.push_back(std::to_string(size));
-    return evaluated(graph_bytes(value("input", "x", f32, sizes) +
-                                 value("input", "s", i64, {std::to_string(shape.size())}) +
-                                 node("Reshape", {"x", "s"}, {"y"}) + y),
-                     {counting(std::move(data)), integers({static_cast<int64_t>(shape.size())}, shape)});
+    return evaluated(
+        graph_bytes(value("input", "x", f32, sizes) + value("input", "s", i64, {std::to_string(shape.size())}) +
+                    node("Reshape", {"x", "s"}, {"y"}) + y),
+        {counting(std::move(data)), integers({static_cast<int64_t>(shape.size())}, shape)});
   };
   CHECK(result({2, 0, 4}, {-1, 3}) == "(0, 3):");
   CHECK(result({0}, {3, -1}) == "(3, 0):");
@@ -74,13 +75,12 @@ TEST_CASE("the shape of Reshape that is an input may lead to an empty tensor, an
 
 TEST_CASE("a mask of another symbolic size is extended for the keys that it lacks") {
   auto result = [](int64_t columns) {
-    return evaluated(graph_bytes(value("input", "q", f32, {"1", "1", "2", "1"}) +
-                                     value("input", "k", f32, {"1", "1", "keys", "1"}) +
-                                     value("input", "m", f32, {"2", "columns"}) +
-                                     node("Attention", {"q", "k", "k", "m"}, {"y"}) + y,
-                                 24),
-                     {floats({1, 1, 2, 1}, {0, 0}), counting({1, 1, 3, 1}),
-                      floats({2, columns}, std::vector<float>(static_cast<size_t>(2 * columns)))});
+    return evaluated(
+        graph_bytes(value("input", "q", f32, {"1", "1", "2", "1"}) + value("input", "k", f32, {"1", "1", "keys", "1"}) +
+                        value("input", "m", f32, {"2", "columns"}) + node("Attention", {"q", "k", "k", "m"}, {"y"}) + y,
+                    24),
+        {floats({1, 1, 2, 1}, {0, 0}), counting({1, 1, 3, 1}),
+         floats({2, columns}, std::vector<float>(static_cast<size_t>(2 * columns)))});
   };
   CHECK(result(3) == "(1, 1, 2, 1): 1 1");
   CHECK(result(2) == "(1, 1, 2, 1): 0.5 0.5");
@@ -125,11 +125,11 @@ TEST_CASE("lists with a number for each axis may have a symbolic length") {
 
 TEST_CASE("the attribute hidden_size tells the size of a recurrent layer") {
   auto result = [](int64_t hidden) {
-    return evaluated(graph_bytes(value("input", "x", f32, {"1", "1", "1"}) +
-                                 value("input", "w", f32, {"1", "rows", "1"}) +
-                                 value("input", "r", f32, {"1", "rows", "hidden"}) +
-                                 node("RNN", {"x", "w", "r"}, {"", "y"}, integer("hidden_size", 2)) + y),
-                     {floats({1, 1, 1}, {0}), counting({1, hidden, 1}), counting({1, hidden, hidden})});
+    return evaluated(
+        graph_bytes(value("input", "x", f32, {"1", "1", "1"}) + value("input", "w", f32, {"1", "rows", "1"}) +
+                    value("input", "r", f32, {"1", "rows", "hidden"}) +
+                    node("RNN", {"x", "w", "r"}, {"", "y"}, integer("hidden_size", 2)) + y),
+        {floats({1, 1, 1}, {0}), counting({1, hidden, 1}), counting({1, hidden, hidden})});
   };
   CHECK(result(2) == "(1, 1, 2): 0 0");
   CHECK(result(3) == mismatch);
@@ -137,14 +137,15 @@ TEST_CASE("the attribute hidden_size tells the size of a recurrent layer") {
 
 TEST_CASE("a sequence length for each sequence of a batch with another name") {
   auto result = [](int64_t lengths) {
-    return evaluated_in("com.microsoft", 1,
-                        value("input", "q", f32, {"batch", "1", "1"}) + value("input", "k", f32, {"batch", "2", "1"}) +
-                            value("input", "lengths", 6, {"sequences"}) +
-                            node("MultiHeadAttention", {"q", "k", "k", "", "lengths"}, {"y"},
-                                 "domain: 'com.microsoft' " + integer("num_heads", 1)) +
-                            y,
-                        {floats({1, 1, 1}, {0}), floats({1, 2, 1}, {1, 3}),
-                         Constant::of<int32_t>(dtype::i32, {lengths}, std::vector<int32_t>(static_cast<size_t>(lengths), 1))});
+    return evaluated_in(
+        "com.microsoft", 1,
+        value("input", "q", f32, {"batch", "1", "1"}) + value("input", "k", f32, {"batch", "2", "1"}) +
+            value("input", "lengths", 6, {"sequences"}) +
+            node("MultiHeadAttention", {"q", "k", "k", "", "lengths"}, {"y"},
+                 "domain: 'com.microsoft' " + integer("num_heads", 1)) +
+            y,
+        {floats({1, 1, 1}, {0}), floats({1, 2, 1}, {1, 3}),
+         Constant::of<int32_t>(dtype::i32, {lengths}, std::vector<int32_t>(static_cast<size_t>(lengths), 1))});
   };
   CHECK(result(1) == "(1, 1, 1): 1");
   CHECK(result(2) == mismatch);

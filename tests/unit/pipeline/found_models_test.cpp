@@ -81,8 +81,16 @@ TEST_CASE("a fused operator keeps the sizes that inference found from values") {
       {{dtype::f32, {2, 3}}, {dtype::i64, {}}});
 }
 
+TEST_CASE("a power of converted integers computes each square once") {
+  check_engines_agree(
+      "%x: Tensor[(3, 5), int32], %y: Tensor[(5), int64]) { cast(power(cast(%x, dtype=\"int64\"), %y), "
+      "dtype=\"int32\") }\n",
+      {{dtype::i32, {3, 5}}, {dtype::i64, {5}}});
+}
+
 TEST_CASE("a long expression over elements at computed positions is evaluated once") {
-  check_engines_agree("%x: Tensor[(n, 4), float64], %y: Tensor[(n, 4), float64]) {\n"
-                      "  take(mod(%x, %y), Tensor[(3), int64]{-1, 1, -3}, axis=1, mode=\"strict\")\n}\n",
-                      {{dtype::f64, {3, 4}}, {dtype::f64, {3, 4}}});
+  check_engines_agree(
+      "%x: Tensor[(n, 4), float64], %y: Tensor[(n, 4), float64]) {\n"
+      "  take(mod(%x, %y), Tensor[(3), int64]{-1, 1, -3}, axis=1, mode=\"strict\")\n}\n",
+      {{dtype::f64, {3, 4}}, {dtype::f64, {3, 4}}});
 }
