@@ -18,8 +18,8 @@ enum class OpPattern : uint8_t {
   injective,    // one stage without reduction that reads at any index: transposition, slicing, gathering
   reduction,    // one reduction, then elementwise stages
   contraction,  // one sum of products of two operands, then elementwise stages
-  row_chain,    // several reductions and elementwise stages, of which the last one makes the result: softmax
-  opaque,       // anything else: several results, concatenation
+  row_chain,    // reductions and elementwise stages in any other order, of which the last is elementwise: softmax
+  opaque,       // anything else: several results, concatenation, a result that is a reduction of reductions
 };
 OpPattern pattern_of(const TensorFunction&);
 

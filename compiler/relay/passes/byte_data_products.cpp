@@ -16,8 +16,9 @@ namespace {
 // Each of the four terms is less than 2^29 in magnitude, so that no sum of them overflows.
 constexpr int64_t largest_k = (int64_t{1} << 29) / (UINT8_MAX * UINT8_MAX);
 
-// Products of fewer rows or columns are computed without packing; they are sums of floats.
-constexpr int64_t least_rows = 8, least_columns = 16;
+// Products of fewer rows, or of shorter ones, take less time as sums of floats: packing the second factor and adding up
+// both factors take as long as the products of several rows.
+constexpr int64_t least_rows = 16, least_columns = 16, least_k = 32;
 
 // The sum of bytes along an axis, which stays as an axis of size 1.
 Atom sum_along(BlockRewriter& r, const Atom& bytes, int64_t axis) {
@@ -61,7 +62,7 @@ std::optional<Atom> product_of_data(BlockRewriter& r, const std::string& name, c
     return std::nullopt;
   const int64_t m = rows[rows.size() - 2].value(), k = rows.back().value(),
                 n = matrix[matrix.size() - (transposed ? 2 : 1)].value();
-  if (m < least_rows || n < least_columns || k > largest_k || k % tensor::least_bytes_of_product != 0)
+  if (m < least_rows || n < least_columns || k < least_k || k > largest_k || k % tensor::least_bytes_of_product != 0)
     return std::nullopt;
   undo_transposition(r, w.stored, transposed);
   const int offset = offset_between(r.tensor(w.stored).dtype, dtype::i8);

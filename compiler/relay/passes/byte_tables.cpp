@@ -28,23 +28,26 @@ class Tabulation {
  public:
   explicit Tabulation(BlockRewriter& r) : r_(r) {}
 
-  // The results of a call; empty if it reads anything but functions of the tensor and single numbers.
+  // The results of a call; empty if it reads anything but functions of the tensor and single numbers, or if an element
+  // of its result is no function of the element at the same index.
   std::optional<Constant> results_of(const Call& call) {
     const Operator& callee = *std::get<OperatorRef>(call.callee).op;
-    Operands types;
+    Operands types, given;  // of the tabulated values, and of the call
     std::vector<Constant> values;
     for (const Atom& a : call.args) {
       auto value = results_at(a);
       if (!value) return std::nullopt;
       types.push_back({shape_of(value->shape()), value->dtype()});
+      given.push_back(r_.tensor(a));
       values.push_back(std::move(*value));
     }
-    if (callee.variadic || !callee.has_definition() || !is_elementwise(callee, call.attrs, types)) return std::nullopt;
+    const bool is_function = !callee.variadic && callee.has_definition() && bytes_ &&
+                             is_elementwise(callee, call.attrs, given, r_.tensor(*bytes_).shape) &&
+                             is_elementwise(callee, call.attrs, types, {Dim(entries)});
+    if (!is_function) return std::nullopt;
     is_costly_ |= callee.tolerance > 0;  // an approximation, such as that of exp
     auto results = evaluate(callee, call.attrs, types, values);
-    if (!results || results->size() != 1 || results->front().shape() != std::vector<int64_t>{entries})
-      return std::nullopt;
-    return std::move(results->front());
+    return results ? std::optional(std::move(results->front())) : std::nullopt;
   }
 
   const std::optional<Atom>& bytes() const { return bytes_; }
@@ -71,9 +74,12 @@ class Tabulation {
     return results;
   }
 
-  static bool is_elementwise(const Operator& callee, const Attrs& attrs, const Operands& types) {
-    const TypeResult type = callee.type(attrs, types);
-    return std::holds_alternative<Type>(type) &&
+  // Whether the operator has one tensor of this shape as its result and reads its operands at the result's index.
+  static bool is_elementwise(const Operator& callee, const Attrs& attrs, const Operands& types, const Shape& shape) {
+    const TypeResult found = callee.type(attrs, types);
+    const Type* type = std::get_if<Type>(&found);
+    const TensorType* result = type ? as<TensorType>(*type) : nullptr;
+    return result && result->shape == shape &&
            tensor::pattern_of(callee.compute(attrs, types)) == tensor::OpPattern::elementwise;
   }
 

@@ -2,8 +2,9 @@
 //
 //   quantize(f(dequantize(x)))  becomes  take(table, x), where the table has the 256 results of f
 //
-// for elementwise functions f that take longer than a load, such as GELU, which is several operations on dequantized
-// data. The results are those of the definitions of these operations, evaluated at compile time.
+// for functions f of each element that take longer than a load, such as GELU, which is several operations on
+// dequantized data. All of them have results of the shape of x. The results are those of the definitions of these
+// operations, evaluated at compile time.
 #pragma once
 
 #include <optional>

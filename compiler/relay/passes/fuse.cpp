@@ -17,6 +17,7 @@
 #include "relay/passes/unread_operands.h"
 #include "tensor/analysis.h"
 #include "tensor/evaluate.h"
+#include "tensor/operation_count.h"
 #include "tensor/passes/compose.h"
 #include "tensor/schedules/transpose.h"
 #include "tensor/visit.h"
@@ -203,10 +204,6 @@ class BlockFuser {
     return it == node_of_.end() ? -1 : it->second;
   }
 
-  void mark_escaping(const Atom& atom) {
-    if (int n = node_of(atom); n >= 0) nodes_[static_cast<size_t>(n)].escapes = true;
-  }
-
   void find_uses() {
     std::set<size_t> node_bindings;
     for (size_t i = 0; i < nodes_.size(); ++i) {
@@ -228,7 +225,7 @@ class BlockFuser {
 
   // A use by something that is no node; the use of a tuple is a use of its fields.
   void use(const Atom& atom) {
-    mark_escaping(atom);
+    if (int n = node_of(atom); n >= 0) nodes_[static_cast<size_t>(n)].escapes = true;
     const Var* var = std::get_if<Var>(&atom);
     auto it = var ? tuples_.find((*var)->id) : tuples_.end();
     if (it == tuples_.end() || !used_tuples_.insert((*var)->id).second) return;
@@ -286,6 +283,9 @@ class BlockFuser {
       const Node& other = nodes_[static_cast<size_t>(p)];
       const bool is_opaque = other.pattern == OpPattern::opaque || (!anchored && other.pattern == OpPattern::row_chain);
       if (other.is_view || is_opaque) return;
+      // Rows are short loops, in which polynomials and conversions to bytes take longer than in a loop over all rows.
+      const bool joins_rows = mine == OpPattern::row_chain;
+      if (joins_rows && (bits_of(p) < bits_of(i) || tensor::has_long_code(other.function.stages[0].values[0]))) return;
       if (anchored && (other.pattern != OpPattern::elementwise || !same_shape(i, p))) return;
       if (!anchored && p != to && other.pattern > OpPattern::injective) return;
     }

@@ -6,9 +6,10 @@
 //   quantize(reshape(x), s, z)           becomes  reshape(quantize(x, s, z)), if nothing else reads reshape(x)
 //   quantize(dequantize(x, s, z), s, z)  becomes  x
 //
-// The first two are exact for every type; with scales along an axis, the first follows the axis. So is a maximum over
-// windows in place of a transposition, for a positive scale. The last is exact for integers of up to 16 bits: the
-// product and the quotient are each rounded once, so that the quotient differs from x - z by less than 2^17 * 2^-23.
+// The first two are exact for every type and one scale of the whole tensor; of scales along an axis, a transposition
+// moves the axis. A maximum over windows is a movement, too, for a positive scale. The last is exact for integers of up
+// to 16 bits: the product and the quotient are each rounded once, so that the quotient differs from x - z by less than
+// 2^17 * 2^-23. Functions of bytes that take long become tables (byte_tables.h).
 #include <algorithm>
 #include <array>
 #include <set>

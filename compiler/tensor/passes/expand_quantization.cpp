@@ -83,8 +83,8 @@ class Expander {
     if (is_signed(type)) x = select(equal(x, x), x, number(static_cast<float>(-q->zero)));
     x = select(x > least, x, least);
     x = select(x < most, x, most);
-    const int64_t offset = q->zero - (zero ? zero->integer : 0);
-    return offset == 0 ? x : x + number(static_cast<float>(offset));
+    // An integer is no negative zero: neither is its sum with 0.
+    return x + number(static_cast<float>(q->zero - (zero ? zero->integer : 0)));
   }
 
   static Range limits_of(DType type) {

@@ -3,26 +3,11 @@
 #include <algorithm>
 
 #include "tensor/analysis.h"
+#include "tensor/operation_count.h"
 #include "tensor/schedules/loops.h"
 #include "tensor/visit.h"
 
 namespace dlcc::tensor {
-
-namespace {
-
-// Whether an expression becomes many instructions: functions become polynomials, but quotients and roots are one
-// instruction each.
-bool is_long(const Expr& e) {
-  bool found = false;
-  for_each_expr(e, [&](const Expr& x) {
-    const Unary* u = as<Unary>(x);
-    const Binary* b = as<Binary>(x);
-    found |= is_expensive_node(x) && !(u && u->op == UnaryOp::sqrt) && !(b && b->op == BinaryOp::div);
-  });
-  return found;
-}
-
-}  // namespace
 
 std::optional<Stage> find_epilogue(const TensorFunction& f, size_t k) {
   const Stage& reduced = f.stages[k];
@@ -46,7 +31,7 @@ Epilogue::Epilogue(const Stage& reduced, const Stage* elementwise)
     const Load* l = as<Load>(e);
     return l && l->buffer == reduced.results[0] ? Expr(total_) : e;
   });
-  if (is_long(first_)) split();
+  if (has_long_code(first_)) split();
 }
 
 // Splits the value at the largest cheap expression that contains every use of the total. For a sigmoid or another
@@ -54,7 +39,7 @@ Epilogue::Epilogue(const Stage& reduced, const Stage* elementwise)
 void Epilogue::split() {
   std::vector<Expr> cheap;
   for_each_expr(first_, [&](const Expr& e) {
-    if (e.type() == result_->type && uses(e, total_) && !is_long(e)) cheap.push_back(e);
+    if (e.type() == result_->type && uses(e, total_) && !has_long_code(e)) cheap.push_back(e);
   });
   for (; !cheap.empty(); cheap.pop_back()) {
     Expr rest = rewrite(first_, [&](const Expr& e) { return structurally_equal(e, cheap.back()) ? Expr(stored_) : e; });
