@@ -32,6 +32,7 @@ class Tabulation {
   // of its result is no function of the element at the same index.
   std::optional<Constant> results_of(const Call& call) {
     const Operator& callee = *std::get<OperatorRef>(call.callee).op;
+    if (callee.variadic || !callee.has_definition()) return std::nullopt;
     Operands types, given;  // of the tabulated values, and of the call
     std::vector<Constant> values;
     for (const Atom& a : call.args) {
@@ -41,8 +42,7 @@ class Tabulation {
       given.push_back(r_.tensor(a));
       values.push_back(std::move(*value));
     }
-    const bool is_function = !callee.variadic && callee.has_definition() && bytes_ &&
-                             is_elementwise(callee, call.attrs, given, r_.tensor(*bytes_).shape) &&
+    const bool is_function = bytes_ && is_elementwise(callee, call.attrs, given, r_.tensor(*bytes_).shape) &&
                              is_elementwise(callee, call.attrs, types, {Dim(entries)});
     if (!is_function) return std::nullopt;
     is_costly_ |= callee.tolerance > 0;  // an approximation, such as that of exp
@@ -58,7 +58,7 @@ class Tabulation {
     if (auto constant = known(r_, a))
       return constant->count() == 1 ? constant->reshaped({}) : std::optional<Constant>();
     const Var* v = std::get_if<Var>(&a);
-    if (!v) return std::nullopt;
+    if (!v || !as<TensorType>((*v)->type)) return std::nullopt;
     if (auto it = results_.find((*v)->id); it != results_.end()) return it->second;
     if (is_byte(r_.tensor(a).dtype)) {
       if (bytes_ && std::get<Var>(*bytes_) != *v) return std::nullopt;
