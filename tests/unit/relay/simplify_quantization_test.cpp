@@ -93,7 +93,7 @@ TEST_CASE("functions of bytes that take long are tables") {
           {"exp(%d) + %f", false},
           {"nn.softmax(%d)", false},
           {"exp(concatenate((%d, %d)))", false},
-          {"exp(split(%d, 2).0)", false},
+          {"exp(split(%d, indices_or_sections=2).0)", false},
           {"sigmoid(reshape(exp(%d), newshape=[16, 16]))", false},
           {"sigmoid(strided_slice(tile(exp(%d), reps=[2]), begin=[0], end=[256]))", false},
           {"sigmoid(exp(%d) * ones(shape=[1, 1], dtype=\"float32\"))", false}}) {
