@@ -68,7 +68,7 @@ class Tabulation {
     const Operation* definition = r_.definition(a);
     const Call* call = definition ? std::get_if<Call>(definition) : nullptr;
     const bool is_operator = call && std::holds_alternative<OperatorRef>(call->callee);
-    if (!is_operator || results_.size() == most_operations) return std::nullopt;
+    if (!is_operator || operations_++ == most_operations) return std::nullopt;
     auto results = results_of(*call);
     if (results) results_.emplace((*v)->id, *results);
     return results;
@@ -85,6 +85,7 @@ class Tabulation {
 
   BlockRewriter& r_;
   std::map<int, Constant> results_;  // by variable
+  size_t operations_ = 0;            // that have been visited
   std::optional<Atom> bytes_;        // the tensor
   bool is_costly_ = false;
 };
