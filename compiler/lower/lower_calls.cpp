@@ -7,6 +7,7 @@
 #include "relay/type_arguments.h"
 #include "support/parallel_for.h"
 #include "tensor/analysis.h"
+#include "tensor/data_movement.h"
 #include "tensor/passes/bind_sizes.h"
 #include "tensor/passes/compose.h"
 #include "tensor/passes/specialize.h"

@@ -50,6 +50,16 @@ struct BatchNormAttrs {
 
 struct TransposeAttrs {
   std::optional<std::vector<int64_t>> axes;  // None: reversed
+
+  // Axis k of the result is axis order[k] of data with `rank` axes.
+  std::vector<int64_t> order(int64_t rank) const {
+    std::vector<int64_t> all;
+    for (int64_t k = 0; k < rank; ++k) {
+      const int64_t axis = axes ? (*axes)[static_cast<size_t>(k)] : rank - 1 - k;
+      all.push_back(axis < 0 ? axis + rank : axis);
+    }
+    return all;
+  }
 };
 
 // qnn.quantize and qnn.dequantize: `axis` is the axis along which the scale varies, unless there is one scale for the

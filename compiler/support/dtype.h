@@ -40,6 +40,17 @@ inline bool is_integer(DType t) {
   return kind(t) == DTypeKind::signed_integer || kind(t) == DTypeKind::unsigned_integer;
 }
 
+inline bool is_byte(DType t) { return t == dtype::u8 || t == dtype::i8; }
+
+// The least and the largest number of an integer type of less than 64 bits.
+struct IntegerLimits {
+  int64_t low, high;
+};
+inline IntegerLimits integer_limits(DType t) {
+  const int64_t high = (int64_t{1} << (bits(t) - (is_signed(t) ? 1 : 0))) - 1;
+  return {is_signed(t) ? -high - 1 : 0, high};
+}
+
 // The size in bytes of `count` dense elements. Elements of 2 or 4 bits share bytes, the first in the lowest bits.
 inline int64_t storage_bytes(DType t, int64_t count) { return (count * bits(t) + 7) / 8; }
 

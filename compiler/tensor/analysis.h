@@ -27,9 +27,6 @@ OpPattern pattern_of(const TensorFunction&);
 // expressions.
 std::vector<Symbol> symbols_of(const TensorFunction&);
 
-// Whether the function is a concatenation: every stage writes a box of the only result, without reduction.
-bool is_concatenation(const TensorFunction&);
-
 // Whether some stage has a body of statements.
 bool has_body(const TensorFunction&);
 
@@ -93,32 +90,11 @@ constexpr size_t most_stages_of_chain = 4;
 // Empty if the function is not such a chain.
 std::optional<Chain> split_at_window_reduction(const TensorFunction&);
 
-// Whether the result has the elements of the only operand in the same row-major order (a reshape), so that it can be a
-// view of the operand.
-bool is_view(const TensorFunction&);
-
 // Whether all symbols of the function occur in the shapes of its parameters and results.
 bool defines_symbols(const TensorFunction&);
 
 // Whether the function computes its only result from indices and sizes alone, and the expression is not expensive.
 bool is_cheap_source(const TensorFunction&);
-
-// If the result is a contiguous range of the only operand's elements in unchanged row-major order (a reshape, or a
-// slice of the outermost dimension): the offset of that range, in elements.
-std::optional<int64_t> contiguous_slice(const TensorFunction&);
-
-// Whether each element is one of the only operand's, at an index that depends on one axis in each dimension, the same
-// for both: a slice, also with steps, and not a reshape or a transposition.
-bool is_slice(const TensorFunction&);
-
-// Whether a concatenation joins more than one part of each operand, which are not contiguous in its result: the axis is
-// inside of another one.
-bool joins_parts(const TensorFunction&);
-
-// If the function is a concatenation of its operands, and each operand's storage is a contiguous range of the result's
-// storage: the offset of each operand in the result, in elements. The layouts are those of the parameters, then of the
-// result.
-std::optional<std::vector<Dim>> concat_offsets(const TensorFunction&, const std::vector<Layout>&);
 
 // The number of multiply-accumulate operations in all contractions of the function.
 Dim multiply_accumulates(const TensorFunction&);
@@ -126,6 +102,10 @@ Dim multiply_accumulates(const TensorFunction&);
 // Whether the expression contains a function that takes many instructions: a transcendental one, a float division.
 bool is_expensive(const Expr&);
 bool is_expensive_node(const Expr&);  // the same for the expression without its operands
+
+// Whether the expression becomes many instructions: functions become polynomials. Quotients and roots are expensive,
+// but one instruction each, where there is an FPU.
+bool has_long_code(const Expr&);
 
 // Whether the index is provably in [0, extent).
 bool provably_in_range(const Expr& index, const Dim& extent, const Ranges&);

@@ -91,14 +91,4 @@ std::optional<double> count_operations(const TensorFunction& f) {
   return all;
 }
 
-bool has_long_code(const Expr& e) {
-  bool found = false;
-  for_each_expr(e, [&](const Expr& x) {
-    const Unary* u = as<Unary>(x);
-    const Binary* b = as<Binary>(x);
-    found |= is_expensive_node(x) && !(u && u->op == UnaryOp::sqrt) && !(b && b->op == BinaryOp::div);
-  });
-  return found;
-}
-
 }  // namespace dlcc::tensor

@@ -12,8 +12,4 @@ namespace dlcc::tensor {
 // number.
 std::optional<double> count_operations(const TensorFunction&);
 
-// Whether an expression becomes many instructions: functions become polynomials. Quotients and roots are one instruction
-// each, where there is an FPU.
-bool has_long_code(const Expr&);
-
 }  // namespace dlcc::tensor

@@ -20,8 +20,8 @@ std::optional<int64_t> offset_of(const Expr& e) {
 }  // namespace
 
 Expr without_enforced_bounds(DType type, Expr e) {
-  const double high = static_cast<double>((int64_t{1} << (bits(type) - (is_signed(type) ? 1 : 0))) - 1),
-               low = is_signed(type) ? -high - 1 : 0;
+  const IntegerLimits limits = integer_limits(type);
+  const auto low = static_cast<double>(limits.low), high = static_cast<double>(limits.high);
   for (;;) {
     const Binary* bound = as<Binary>(e);
     if (!bound || bound->a.type() != dtype::f32) return e;

@@ -17,9 +17,8 @@ bool is_narrow_float(DType t) { return is_float(t) && bits(t) < 32; }
 // vector instructions, while LLVM's saturating conversion is scalar code for each element. NaN gives 0, since its
 // comparison with the lower bound is false.
 Value* KernelEmitter::float_to_short_integer(Value* v, DType to) {
-  const double high = static_cast<double>((int64_t{1} << (bits(to) - (is_signed(to) ? 1 : 0))) - 1);
-  const double low = is_signed(to) ? -high - 1 : 0;
-  auto number = [&](double value) { return llvm::ConstantFP::get(v->getType(), value); };
+  const auto [low, high] = integer_limits(to);
+  auto number = [&](int64_t value) { return llvm::ConstantFP::get(v->getType(), static_cast<double>(value)); };
   if (is_signed(to)) v = b_.CreateSelect(b_.CreateFCmpUNO(v, v), number(0), v);
   v = b_.CreateSelect(b_.CreateFCmpOGT(v, number(low)), v, number(low));
   v = b_.CreateSelect(b_.CreateFCmpOLT(v, number(high)), v, number(high));
@@ -53,11 +52,11 @@ Value* KernelEmitter::emit_cast(Value* v, DType from, DType to, bool saturate) {
                                 {type, v->getType()}, {v});
     DType byte = is_signed(to) ? dtype::i8 : dtype::u8;  // saturates to 8 bits, then to fewer
     Value* wide = emit_cast(v, from, byte, saturate);
-    const int64_t most = (int64_t{1} << (bits(to) - (is_signed(to) ? 1 : 0))) - 1;
-    Value* high = constant_like(wide, most);
+    const IntegerLimits limits = integer_limits(to);
+    Value* high = constant_like(wide, limits.high);
     if (!is_signed(to)) return b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, wide, high);
     wide = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, wide, high);
-    return b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, wide, constant_like(wide, -most - 1));
+    return b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, wide, constant_like(wide, limits.low));
   }
   Value* result = b_.CreateIntCast(v, type, from_signed);
   if (bits(to) >= 8) return result;

@@ -22,6 +22,13 @@ namespace {
 
 constexpr int64_t entries = 256;
 
+// The bytes that one instruction sequence looks up; 0 without such instructions.
+unsigned width_of_lookups(const llvm::Function& f, const llvm::MCSubtargetInfo& cpu) {
+  const llvm::Triple triple(f.getParent()->getTargetTriple());
+  auto has = [&](const char* features) { return triple.isX86() && cpu.checkFeatures(features); };
+  return has("+avx512vbmi") ? 64 : has("+avx512bw") ? 32 : triple.isAArch64() ? 16 : 0;
+}
+
 // The vector of bytes that an index is the conversion of; null if it is anything else.
 Value* bytes_of_index(Value* index) {
   while (auto* sign = llvm::dyn_cast<llvm::SExtInst>(index)) {
@@ -90,13 +97,6 @@ class TableLookup {
 };
 
 }  // namespace
-
-// The bytes that one instruction sequence looks up; 0 without such instructions.
-static unsigned width_of_lookups(const llvm::Function& f, const llvm::MCSubtargetInfo& cpu) {
-  const llvm::Triple triple(f.getParent()->getTargetTriple());
-  auto has = [&](const char* features) { return triple.isX86() && cpu.checkFeatures(features); };
-  return has("+avx512vbmi") ? 64 : has("+avx512bw") ? 32 : triple.isAArch64() ? 16 : 0;
-}
 
 std::set<const ExprNode*> KernelEmitter::conversions_to_indices(const Expr& e) const {
   std::set<const ExprNode*> found;

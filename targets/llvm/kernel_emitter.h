@@ -203,7 +203,7 @@ class KernelEmitter {
   // A gather from a table of bytes by instructions that hold the table in registers (emit_table.cpp); null if the CPU
   // has none, or for any other gather.
   Value* look_up(const Memory&, DType, const Linear& offset);
-  // The conversions of bytes to indices of such tables, which need no registers.
+  // The conversions of bytes to indices of such tables: the instructions take the bytes themselves.
   std::set<const tensor::ExprNode*> conversions_to_indices(const tensor::Expr&) const;
   struct SubByteAddress {
     Value* byte;   // its address

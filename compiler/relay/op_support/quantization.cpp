@@ -44,9 +44,9 @@ Expr parameter_at(const Tensor& p, Index i, int64_t axis, int64_t block_size) {
 
 Expr clipped_to(DType type, Expr value) {
   DLCC_CHECK(bits(type) <= 32, "the range of {} has no exact bounds", name(type));
-  const int width = bits(type) - (is_signed(type) ? 1 : 0);
-  const double high = static_cast<double>((int64_t{1} << width) - 1), low = is_signed(type) ? -high - 1 : 0;
-  return max(min(value, number(value.type(), high)), number(value.type(), low));
+  const auto [low, high] = integer_limits(type);
+  auto bound = [&](int64_t limit) { return number(value.type(), static_cast<double>(limit)); };
+  return max(min(value, bound(high)), bound(low));
 }
 
 }  // namespace dlcc::relay

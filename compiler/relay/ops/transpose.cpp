@@ -7,13 +7,6 @@ namespace dlcc::relay::ops {
 
 namespace {
 
-// Result axis k is data axis permutation[k].
-std::vector<int> permutation(const TransposeAttrs& a, int rank) {
-  std::vector<int> order;
-  for (int k = 0; k < rank; ++k) order.push_back(a.axes ? wrap_axis((*a.axes)[k], rank) : rank - 1 - k);
-  return order;
-}
-
 TypeResult type_of_transpose(const TransposeAttrs& a, const Operands& in) {
   int rank = static_cast<int>(in[0].shape.size());
   if (auto e = check_type(in[0], "data", types::movable)) return *e;
@@ -22,17 +15,17 @@ TypeResult type_of_transpose(const TransposeAttrs& a, const Operands& in) {
   if (a.axes)
     if (auto e = check_axes("axes", *a.axes, rank)) return *e;
   Shape shape;
-  for (int axis : permutation(a, rank)) shape.push_back(in[0].shape[axis]);
+  for (int64_t axis : a.order(rank)) shape.push_back(in[0].shape[static_cast<size_t>(axis)]);
   return tensor_result(shape, in[0].dtype);
 }
 
 TensorFunction define_transpose(const TransposeAttrs& a, const Operands& in) {
   Definition d("transpose");
   Tensor x = d.input("data", in[0].dtype, in[0].shape);
-  std::vector<int> order = permutation(a, x.rank());
+  const std::vector<int64_t> order = a.order(x.rank());
   d.result("result", x.type(), shape_in(type_of_transpose(a, in)), [&](Index i) {
     std::vector<Expr> at(order.size());
-    for (size_t k = 0; k < order.size(); ++k) at[order[k]] = i[k];
+    for (size_t k = 0; k < order.size(); ++k) at[static_cast<size_t>(order[k])] = i[k];
     return stored(x, at);
   });
   return d.finish();

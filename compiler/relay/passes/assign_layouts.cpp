@@ -13,6 +13,7 @@
 #include "tensor/analysis.h"
 #include "tensor/builder.h"
 #include "tensor/byte_products.h"
+#include "tensor/data_movement.h"
 #include "tensor/layout.h"
 #include "tensor/schedules/dense_result.h"
 #include "tensor/schedules/schedule.h"

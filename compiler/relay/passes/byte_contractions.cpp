@@ -143,6 +143,11 @@ Atom with_offset(BlockRewriter& r, const Atom& stored, DType to) {
   return r.emit("cast", {sum}, {{"dtype", std::string(name(to))}});
 }
 
+Atom sum_of_bytes(BlockRewriter& r, const Atom& stored, int64_t axis) {
+  const Atom wide = r.emit("cast", {stored}, to_int32);
+  return r.emit("sum", {wide}, {{"axis", std::vector<int64_t>{axis}}, {"keepdims", true}});
+}
+
 // ---- convolutions ---------------------------------------------------------------------------------------------------
 
 int64_t ByteConvolution::depth() const { return product(weights, 1); }
@@ -190,9 +195,7 @@ namespace {
 Atom sums_of_data(BlockRewriter& r, const ByteConvolution& c, const ByteData& x) {
   std::vector<int64_t> padding = c.padding;
   const Atom stored = own_padding(c, x) == 0 ? x.stored : padded(r, x, padding);
-  const Atom data = r.emit("cast", {stored}, to_int32);
-  const Atom pixels = r.emit("sum", {data}, {{"axis", std::vector<int64_t>{1}}, {"keepdims", true}});
-  return r.emit(fmt::format("nn.sum_pool{}d", c.weights.size() - 2), {pixels},
+  return r.emit(fmt::format("nn.sum_pool{}d", c.weights.size() - 2), {sum_of_bytes(r, stored, 1)},
                 {{"pool_size", std::vector<int64_t>(c.weights.begin() + 2, c.weights.end())},
                  {"strides", c.conv.strides},
                  {"dilation", c.conv.dilation},
@@ -216,16 +219,6 @@ std::optional<ByteProduct> byte_product(BlockRewriter& r, const std::string& nam
   if (k > longest_sum(w) || k % tensor::least_bytes_of_product != 0) return std::nullopt;
   return ByteProduct{name, call.attrs, n_axis};
 }
-
-namespace {
-
-// sum(x) for each row of a matrix product: one column of int32.
-Atom sums_of_data(BlockRewriter& r, const ByteData& x) {
-  const Atom data = r.emit("cast", {x.stored}, to_int32);
-  return r.emit("sum", {data}, {{"axis", std::vector<int64_t>{-1}}, {"keepdims", true}});
-}
-
-}  // namespace
 
 // ---- sums with corrections ------------------------------------------------------------------------------------------
 
@@ -265,7 +258,7 @@ Atom integer_sums(BlockRewriter& r, const ByteProduct& p, const ByteData& x, con
   Attrs attrs = p.attrs;
   attrs["out_dtype"] = std::string("int32");
   Atom sums = r.emit(p.name, {x.stored, w.bytes}, attrs);
-  if (w.offset != 0) sums = r.emit("add", {sums, scaled_sums(r, sums_of_data(r, x), w)});
+  if (w.offset != 0) sums = r.emit("add", {sums, scaled_sums(r, sum_of_bytes(r, x.stored, -1), w)});
   return x.is_centred() ? sums : r.emit("add", {sums, correction(r, x, w, p.n_axis)});
 }
 
@@ -286,17 +279,17 @@ std::optional<ByteData> centred_bytes(BlockRewriter& r, const Atom& a) {
   const Call* conversion = r.call_of(wide, "cast");
   if (!conversion || r.tensor(wide).dtype != dtype::i32) return std::nullopt;
   const DType type = r.tensor(conversion->args[0]).dtype;
-  if (type != dtype::u8 && type != dtype::i8) return std::nullopt;
+  if (!is_byte(type)) return std::nullopt;
   return ByteData{conversion->args[0], zero};
 }
 
 // Whether the zero point is known to be a byte of the data's type, so that data can be padded with it.
-bool is_byte(BlockRewriter& r, const Atom& zero, DType type) {
+bool fits_data(BlockRewriter& r, const Atom& zero, DType type) {
   if (const Constant* c = std::get_if<Constant>(&zero)) {
     const int64_t value = c->integer_at(0);
     return type == dtype::u8 ? value >= 0 && value <= UINT8_MAX : value >= INT8_MIN && value <= INT8_MAX;
   }
-  if (const Call* shaped = r.call_of(zero, "reshape")) return is_byte(r, Atom(shaped->args[0]), type);
+  if (const Call* shaped = r.call_of(zero, "reshape")) return fits_data(r, Atom(shaped->args[0]), type);
   const Call* conversion = r.call_of(zero, "cast");
   return conversion && r.tensor(conversion->args[0]).dtype == type;
 }
@@ -328,7 +321,7 @@ std::optional<Atom> contraction_of_integers(BlockRewriter& r, const std::string&
   const auto c = byte_convolution(name, call, *w, products);
   if (!c || c->is_depthwise()) return std::nullopt;  // converting sums of floats takes longer than adding integers
   const bool pads = std::ranges::any_of(c->padding, [](int64_t p) { return p != 0; }) && !x->is_centred();
-  if (pads && !is_byte(r, x->zero, r.tensor(x->stored).dtype)) return std::nullopt;
+  if (pads && !fits_data(r, x->zero, r.tensor(x->stored).dtype)) return std::nullopt;
   convert(r, *x, data_type);
   return integer_sums(r, *c, *x, *w);
 }

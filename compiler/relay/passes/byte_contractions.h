@@ -44,6 +44,9 @@ int offset_between(DType from, DType to);
 // Bytes with that offset, as bytes of type `to`.
 Atom with_offset(BlockRewriter&, const Atom& stored, DType to);
 
+// The sum of bytes along an axis, in int32; the axis stays, with size 1.
+Atom sum_of_bytes(BlockRewriter&, const Atom& stored, int64_t axis);
+
 // Weights: signed bytes plus an offset, which is 0 if the weights are in [-128, 127].
 struct SignedBytes {
   Constant bytes;

@@ -20,12 +20,6 @@ constexpr int64_t largest_k = (int64_t{1} << 29) / (UINT8_MAX * UINT8_MAX);
 // both factors take as long as the products of several rows.
 constexpr int64_t least_rows = 16, least_columns = 16, least_k = 32;
 
-// The sum of bytes along an axis, which stays as an axis of size 1.
-Atom sum_along(BlockRewriter& r, const Atom& bytes, int64_t axis) {
-  const Atom wide = r.emit("cast", {bytes}, {{"dtype", std::string("int32")}});
-  return r.emit("sum", {wide}, {{"axis", std::vector<int64_t>{axis}}, {"keepdims", true}});
-}
-
 Atom times(BlockRewriter& r, const Atom& a, int64_t factor) {
   return r.emit("multiply", {a, Constant::of<int32_t>(dtype::i32, {}, {static_cast<int32_t>(factor)})});
 }
@@ -38,16 +32,11 @@ void undo_transposition(BlockRewriter& r, Atom& w, bool& transposed) {
   const Call* found = transposed ? nullptr : r.call_of(w, "transpose");
   if (!found) return;
   const Atom source = found->args[0];
-  auto axes = attributes_of<TransposeAttrs>(*found).axes;
-  const int64_t rank = static_cast<int64_t>(r.tensor(w).shape.size());
-  if (!axes) {
-    axes.emplace(static_cast<size_t>(rank));
-    std::iota(axes->rbegin(), axes->rend(), int64_t{0});
-  }
-  const int64_t of_k = (*axes)[static_cast<size_t>(rank - 2)];
-  if (of_k != rank - 1 && of_k != -1) return;
-  std::swap((*axes)[static_cast<size_t>(rank - 2)], (*axes)[static_cast<size_t>(rank - 1)]);
-  w = r.emit("transpose", {source}, {{"axes", *axes}});
+  const size_t rank = r.tensor(w).shape.size();
+  std::vector<int64_t> axes = attributes_of<TransposeAttrs>(*found).order(static_cast<int64_t>(rank));
+  if (std::cmp_not_equal(axes[rank - 2], rank - 1)) return;
+  std::swap(axes[rank - 2], axes[rank - 1]);
+  w = r.emit("transpose", {source}, {{"axes", axes}});
   transposed = true;
 }
 
@@ -55,7 +44,7 @@ void undo_transposition(BlockRewriter& r, Atom& w, bool& transposed) {
 
 std::optional<Atom> product_of_data(BlockRewriter& r, const std::string& name, const Call& call, ByteData x,
                                     ByteData w) {
-  MatmulAttrs attrs = attributes_of<MatmulAttrs>(call);
+  const MatmulAttrs attrs = attributes_of<MatmulAttrs>(call);
   bool transposed = attrs.transpose_b || name == "nn.dense";
   const Shape &rows = r.tensor(x.stored).shape, &matrix = r.tensor(w.stored).shape;
   if (attrs.transpose_a || attrs.out_dtype || rows.size() < 2 || !is_static(rows) || !is_static(matrix))
@@ -70,9 +59,9 @@ std::optional<Atom> product_of_data(BlockRewriter& r, const std::string& name, c
   const int64_t a = known_zero(x), b = known_zero(w) + offset;
   Atom sums = r.emit("nn.batch_matmul", {x.stored, w.stored},
                      {{"transpose_b", transposed}, {"out_dtype", std::string("int32")}});
-  if (b != 0) sums = r.emit("add", {sums, times(r, sum_along(r, x.stored, -1), -b)});
+  if (b != 0) sums = r.emit("add", {sums, times(r, sum_of_bytes(r, x.stored, -1), -b)});
   if (a == 0) return sums;
-  Atom columns = sum_along(r, w.stored, transposed ? -1 : -2);
+  Atom columns = sum_of_bytes(r, w.stored, transposed ? -1 : -2);
   if (transposed) {
     std::vector<int64_t> axes(matrix.size());
     std::iota(axes.begin(), axes.end(), int64_t{0});

@@ -13,8 +13,6 @@ namespace {
 constexpr int64_t entries = 256;
 constexpr size_t most_operations = 32;  // of a function
 
-bool is_byte(DType type) { return type == dtype::u8 || type == dtype::i8; }
-
 // All bytes of a type, in the order of their bits as an unsigned number.
 Constant all_bytes(DType type) {
   std::vector<uint8_t> values(entries);

@@ -84,7 +84,7 @@ class Rewriter {
     auto x = dequantized(r, a);
     if (!x || x->scale.count() != 1) return std::nullopt;
     const DType type = r.tensor(x->stored).dtype;
-    if (type != dtype::u8 && type != dtype::i8) return std::nullopt;
+    if (!is_byte(type)) return std::nullopt;
     if (const auto original = unsigned_data_.find(id_of(x->stored)); adds_floats && original != unsigned_data_.end()) {
       x->stored = original->second;
       x->zero += offset_between(type, dtype::u8);
@@ -125,7 +125,7 @@ class Rewriter {
   static std::optional<Weights> weights_of(BlockRewriter& r, const Atom& a, int64_t channels) {
     const auto w = dequantized(r, a);
     const auto stored = w ? known(r, w->stored) : std::nullopt;
-    if (!stored || (stored->dtype() != dtype::i8 && stored->dtype() != dtype::u8)) return std::nullopt;
+    if (!stored || !is_byte(stored->dtype())) return std::nullopt;
     std::vector<int32_t> integers;
     for (int64_t k = 0; k < stored->count(); ++k)
       integers.push_back(static_cast<int32_t>(stored->integer_at(k) - w->zero));
@@ -176,7 +176,7 @@ class Rewriter {
   Result product_of_activations(BlockRewriter& r, const std::string& name, const Call& call) {
     const auto w = dequantized(r, call.args[1]);
     const DType type = w ? r.tensor(w->stored).dtype : dtype::f32;
-    if ((type != dtype::u8 && type != dtype::i8) || w->scale.count() != 1 || known(r, w->stored)) return std::nullopt;
+    if (!is_byte(type) || w->scale.count() != 1 || known(r, w->stored)) return std::nullopt;
     const auto x = data_of(r, call.args[0]);
     const Result sums = x ? product_of_data(r, name, call, x->bytes(), w->bytes()) : std::nullopt;
     if (!sums) return std::nullopt;
@@ -276,7 +276,7 @@ class Rewriter {
     if (!v || !distance_.contains((*v)->id) || !scale || !zero || attrs.precision || attrs.block_size != 0)
       return std::nullopt;
     const bool is_f32 = r.tensor(call.args[0]).dtype == dtype::f32 && r.tensor(call.args[1]).dtype == dtype::f32;
-    if (!is_f32 || (type != dtype::u8 && type != dtype::i8)) return std::nullopt;
+    if (!is_f32 || !is_byte(type)) return std::nullopt;
     Atom value = r.emit("round", {rescaled(r, call.args[0], 1 / *scale)});
     if (*zero != 0 && scalar_) return noted(saturated_sum(r, value, static_cast<int32_t>(*zero), type));
     if (*zero != 0) value = r.emit("add", {value, Constant::of<float>(dtype::f32, {}, {static_cast<float>(*zero)})});

@@ -28,6 +28,7 @@
 #include "relay/passes/unread_operands.h"
 #include "support/float_formats.h"
 #include "tensor/analysis.h"
+#include "tensor/data_movement.h"
 #include "tensor/passes/compose.h"
 
 namespace dlcc::relay {
@@ -313,20 +314,10 @@ Result reshape(BlockRewriter& r, const Binding& b, const Call& call) {
   return r.emit("reshape", {data}, {{"newshape", static_shape(type->shape)}, {"allowzero", true}});
 }
 
-std::vector<int64_t> permutation(const Call& call, int64_t rank) {
-  std::optional<std::vector<int64_t>> axes = attributes_of<TransposeAttrs>(call).axes;
-  std::vector<int64_t> order;
-  for (int64_t k = 0; k < rank; ++k) {
-    int64_t axis = axes ? (*axes)[k] : rank - 1 - k;
-    order.push_back(axis < 0 ? axis + rank : axis);
-  }
-  return order;
-}
-
 // The data with axis k of the result from axis order[k]; one transposition if the data are transposed.
 Atom transposed(BlockRewriter& r, Atom data, std::vector<int64_t> order) {
   if (const Call* inner = r.call_of(data, "transpose")) {
-    const std::vector<int64_t> first = permutation(*inner, static_cast<int64_t>(order.size()));
+    const std::vector<int64_t> first = attributes_of<TransposeAttrs>(*inner).order(static_cast<int64_t>(order.size()));
     data = Atom(inner->args[0]);
     for (int64_t& axis : order) axis = first[static_cast<size_t>(axis)];
   }
@@ -336,7 +327,8 @@ Atom transposed(BlockRewriter& r, Atom data, std::vector<int64_t> order) {
 Result transpose(BlockRewriter& r, const Binding&, const Call& call) {
   if (!r.call_of(call.args[0], "transpose")) return std::nullopt;
   const Atom data = call.args[0];
-  return transposed(r, data, permutation(call, static_cast<int64_t>(r.tensor(data).shape.size())));
+  return transposed(r, data,
+                    attributes_of<TransposeAttrs>(call).order(static_cast<int64_t>(r.tensor(data).shape.size())));
 }
 
 // ---- pooling

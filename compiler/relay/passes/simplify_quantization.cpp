@@ -15,6 +15,7 @@
 #include <set>
 
 #include "relay/attr_structs.h"
+#include "relay/op_support/type_checks.h"
 #include "relay/passes/block_rewriter.h"
 #include "relay/passes/byte_contractions.h"
 #include "relay/passes/byte_tables.h"
@@ -67,9 +68,8 @@ Result stored_data(BlockRewriter& r, const Call& quantize) {
               result = to.out_dtype.value_or(r.tensor(quantize.args[2]).dtype);
   if (type != result || !is_integer(type) || bits(type) > 16 || to.block_size != 0 || from.block_size != 0)
     return std::nullopt;
-  const int64_t rank = static_cast<int64_t>(r.tensor(quantize.args[0]).shape.size());
-  auto axis = [&](int64_t a) { return a < 0 ? a + rank : a; };
-  if (scales.count() != 1 && axis(to.axis) != axis(from.axis)) return std::nullopt;
+  const auto rank = static_cast<int>(r.tensor(quantize.args[0]).shape.size());
+  if (scales.count() != 1 && wrap_axis(to.axis, rank) != wrap_axis(from.axis, rank)) return std::nullopt;
   const bool is_f32 =
       to.precision.value_or(dtype::f32) == dtype::f32 && from.out_dtype.value_or(dtype::f32) == dtype::f32;
   return is_f32 && are_of_moderate_size(scales) ? Result(dequantize->args[0]) : std::nullopt;
@@ -102,13 +102,9 @@ std::optional<int64_t> axis_after(BlockRewriter& r, const std::string& name, con
   }
   if (name != "transpose" || attrs.block_size != 0) return std::nullopt;
   if (is_one) return 0;
-  const int64_t rank = static_cast<int64_t>(r.tensor(call.args[0]).shape.size());
-  const auto axes = attributes_of<TransposeAttrs>(call).axes;
-  for (int64_t d = 0; d < rank; ++d) {
-    const int64_t from = axes ? (*axes)[static_cast<size_t>(d)] : rank - 1 - d;
-    if ((from < 0 ? from + rank : from) == (attrs.axis < 0 ? attrs.axis + rank : attrs.axis)) return d;
-  }
-  return std::nullopt;
+  const auto rank = static_cast<int>(r.tensor(call.args[0]).shape.size());
+  const std::vector<int64_t> order = attributes_of<TransposeAttrs>(call).order(rank);
+  return std::ranges::find(order, wrap_axis(attrs.axis, rank)) - order.begin();
 }
 
 Result moved(BlockRewriter& r, const Binding& b, const Call& call, const std::string& name) {
@@ -128,18 +124,19 @@ Result moved(BlockRewriter& r, const Binding& b, const Call& call, const std::st
 // Elements are quantized before they are moved, so that bytes are moved.
 Result quantized_first(BlockRewriter& r, const Call& quantize) {
   static const std::set<std::string> movements = {"reshape", "squeeze", "expand_dims", "nn.batch_flatten", "transpose"};
-  if (!has_one_scale(r, quantize) || !r.used_once(quantize.args[0])) return std::nullopt;
-  for (const std::string& name : movements) {
-    const Call* found = r.call_of(quantize.args[0], name);
-    if (!found || found->args.size() != 1 || r.tensor(found->args[0]).shape.empty()) continue;
-    const Call movement = *found;  // emitting operations moves the original
-    Attrs attrs = quantize.attrs;
-    attrs["axis"] = int64_t{0};
-    const Call first{quantize.callee, {movement.args[0], quantize.args[1], quantize.args[2]}, attrs};
-    const Result table = looked_up(r, first);
-    return r.emit(name, {table ? *table : r.emit("qnn.quantize", first.args, attrs)}, movement.attrs);
-  }
-  return std::nullopt;
+  const Operation* definition = r.definition(quantize.args[0]);
+  const Call* found = definition ? std::get_if<Call>(definition) : nullptr;
+  const OperatorRef* o = found ? std::get_if<OperatorRef>(&found->callee) : nullptr;
+  if (!o || !movements.contains(o->op->name) || found->args.size() != 1) return std::nullopt;
+  if (!has_one_scale(r, quantize) || !r.used_once(quantize.args[0]) || r.tensor(found->args[0]).shape.empty())
+    return std::nullopt;
+  const std::string& name = o->op->name;
+  const Call movement = *found;  // emitting operations moves the original
+  Attrs attrs = quantize.attrs;
+  attrs["axis"] = int64_t{0};
+  const Call first{quantize.callee, {movement.args[0], quantize.args[1], quantize.args[2]}, attrs};
+  const Result table = looked_up(r, first);
+  return r.emit(name, {table ? *table : r.emit("qnn.quantize", first.args, attrs)}, movement.attrs);
 }
 
 Result quantized(BlockRewriter& r, const Call& quantize) {

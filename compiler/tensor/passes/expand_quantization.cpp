@@ -7,7 +7,6 @@
 
 #include "tensor/builder.h"
 #include "tensor/quantization.h"
-#include "tensor/simplify.h"
 #include "tensor/visit.h"
 
 namespace dlcc::tensor {
@@ -35,10 +34,12 @@ struct Reciprocal {
   }
 };
 
-// Both x / scale and x * (high + low) grow with x. So their roundings agree everywhere if they do near each tie, the
-// numbers (k + 1/2) * scale, whose quotients are rounded up from one of these neighbours on.
+// Whether the quotient and the product with the reciprocal are rounded to the same integers between these two. Both
+// grow with x and differ from the exact quotient by less than one unit in the last place. So each of them passes the
+// tie k + 1/2 within a few neighbours of the number (k + 1/2) * scale; where the roundings of these neighbours agree,
+// those of all other numbers do.
 bool gives_equal_integers(const Reciprocal& r, float scale, int64_t first, int64_t last) {
-  constexpr int neighbours = 4;  // either function differs from the exact quotient by less than one unit
+  constexpr int neighbours = 4;
   for (int64_t k = first; k <= last; ++k) {
     float x = static_cast<float>((static_cast<double>(k) + 0.5) * scale);
     for (int n = 0; n < neighbours; ++n) x = std::nextafter(x, -INFINITY);
@@ -76,7 +77,7 @@ class Expander {
     const DType type = widening ? widening->a.type() : dtype::i32;
     const auto q = narrowing ? as_quantization(*narrowing, type) : std::nullopt;
     if (!q) return e;
-    const auto limits = limits_of(type);
+    const IntegerLimits limits = integer_limits(type);
     Expr x = round_even(q->value);
     const Expr least = number(static_cast<float>(limits.low - q->zero)),
                most = number(static_cast<float>(limits.high - q->zero));
@@ -87,17 +88,12 @@ class Expander {
     return x + number(static_cast<float>(q->zero - (zero ? zero->integer : 0)));
   }
 
-  static Range limits_of(DType type) {
-    const int64_t high = (int64_t{1} << (bits(type) - (is_signed(type) ? 1 : 0))) - 1;
-    return {is_signed(type) ? -high - 1 : 0, high};
-  }
-
   static Expr number(float value) { return literal(dtype::f32, static_cast<double>(value)); }
 
   bool is_exact(const Reciprocal& r, float scale, int64_t zero, DType type) {
+    const auto [low, high] = integer_limits(type);
     auto [known, is_new] = exact_.emplace(std::tuple(scale, zero, type), false);
-    if (is_new)
-      known->second = gives_equal_integers(r, scale, limits_of(type).low - zero - 1, limits_of(type).high - zero);
+    if (is_new) known->second = gives_equal_integers(r, scale, low - zero - 1, high - zero);
     return known->second;
   }
 

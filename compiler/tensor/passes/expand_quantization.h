@@ -1,5 +1,5 @@
-// Quantizations divide by a scale. For a scale that is known, multiplications give the same integers in a fraction of
-// the time of a division (16 cycles for 16 numbers on recent CPUs).
+// Quantizations divide by a scale. For a scale that is known, two multiplications give the same integers in a fraction
+// of the time of a division.
 #pragma once
 
 #include "tensor/ir.h"

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "tensor/analysis.h"
-#include "tensor/operation_count.h"
 #include "tensor/schedules/loops.h"
 #include "tensor/visit.h"
 

@@ -7,6 +7,7 @@
 #include "program_builder.h"
 #include "tensor/analysis.h"
 #include "tensor/builder.h"
+#include "tensor/data_movement.h"
 #include "tensor/layout.h"
 
 using namespace dlcc;

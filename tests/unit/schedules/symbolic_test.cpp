@@ -6,6 +6,7 @@
 #include "harness.h"
 #include "tensor/analysis.h"
 #include "tensor/builder.h"
+#include "tensor/data_movement.h"
 #include "tensor/slices.h"
 #include "tensor/visit.h"
 
@@ -350,9 +351,8 @@ TEST_CASE("products of a symbolic number of rows with few columns, in blocks of 
       Definition d("dense");
       Tensor x = d.input("x", dtype::f32, {n, 40});
       Tensor w = d.input("w", dtype::f32, transposed ? Shape{columns, 40} : Shape{40, columns});
-      d.reduce_result("y", dtype::f32, {n, columns}, sum_of(dtype::f32), {40}, [&](Index i, Index k) {
-        return x(i[0], k[0]) * (transposed ? w(i[1], k[0]) : w(k[0], i[1]));
-      });
+      d.reduce_result("y", dtype::f32, {n, columns}, sum_of(dtype::f32), {40},
+                      [&](Index i, Index k) { return x(i[0], k[0]) * (transposed ? w(i[1], k[0]) : w(k[0], i[1])); });
       const TensorFunction f = d.finish();
       for (bool constant : {true, false})
         check_symbolic_schedule(f, {false, constant}, {}, {.threads = constant ? 1 : 4}, {0, 1, 2, 3, 6, 17, 64, 91});

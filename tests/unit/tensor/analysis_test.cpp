@@ -1,5 +1,6 @@
 // What the structure of a function tells: the N indices of a contraction that read the same data, and views.
 #include "tensor/analysis.h"
+#include "tensor/data_movement.h"
 
 #include <doctest/doctest.h>
 
@@ -28,9 +29,9 @@ TEST_CASE("a reshape is a view whichever axes it joins and divides") {
   auto is_view_of = [](const std::string& shape, const std::string& axes, const std::string& value) {
     Diagnostics d;
     const std::string result = std::regex_replace(axes, std::regex("\\w < "), "");
-    auto parsed = parse(
-        "tensor @f<h in 1.., w in 1..>(x: f32[" + shape + "]) -> (y: f32[" + result + "]) {\ny[" + axes + "] = " + value + "\n}\n",
-        "t.tir", d);
+    auto parsed = parse("tensor @f<h in 1.., w in 1..>(x: f32[" + shape + "]) -> (y: f32[" + result + "]) {\ny[" +
+                            axes + "] = " + value + "\n}\n",
+                        "t.tir", d);
     REQUIRE_MESSAGE(parsed, d.str());
     return is_view(parsed->functions[0]);
   };
