@@ -21,8 +21,15 @@ inline constexpr int64_t least_bytes_of_product = 4;
 // least_bytes_of_product.
 int64_t bytes_of_product_in(ByteProducts, int64_t k);
 
-// The emission rule of these intrinsics (Intrinsic::emission).
+// The emission rules of these intrinsics (Intrinsic::emission).
 inline constexpr const char* byte_products_emission = "byte products";
+inline constexpr const char* widened_bytes_emission = "widened bytes";
+
+// Bytes of a row of data that are widened together, and the 16-bit numbers of its even or odd bytes.
+inline constexpr int64_t widened_bytes = 16, widened_half = widened_bytes / 2;
+
+// Whether the machine multiplies unsigned data in vectors by 16-bit numbers, for which a schedule may widen it.
+bool multiplies_widened_data(ByteProducts);
 
 // Whether the accumulators are in general registers, each of one lane.
 bool is_scalar(ByteProducts);
@@ -31,9 +38,10 @@ bool is_scalar(ByteProducts);
 // else unsigned bytes.
 DType data_of_byte_products(ByteProducts);
 
-// The intrinsics of a machine: "dot4.u8s8.x4", ".x8" and ".x16" for accumulators of 4, 8 and 16 lanes, "dot4.u8s8.x1"
-// for accumulators in general registers, "dot4.s8s8.x4" for signed data, "dot16.s8s8.x1" and "dot4.s8s8.x1" for
-// ByteProducts::scalar_dot; none for ByteProducts::none.
+// The intrinsics of a machine: "dot4.u8s8.x4", ".x8" and ".x16" for accumulators of 4, 8 and 16 lanes, and
+// "dot4.u16s8.x4", ".x8" and ".x16" with "widen.u8.x16" for widened data; "dot4.u8s8.x1" for accumulators in general
+// registers, "dot4.s8s8.x4" for signed data, "dot16.s8s8.x1" and "dot4.s8s8.x1" for ByteProducts::scalar_dot; none for
+// ByteProducts::none.
 std::span<const Intrinsic* const> byte_products(ByteProducts);
 
 }  // namespace dlcc::tensor

@@ -9,7 +9,7 @@ const std::vector<const Intrinsic*>& known_intrinsics() {
   static const std::vector<const Intrinsic*> all = [] {
     std::vector<const Intrinsic*> known;
     for (ByteProducts kind :
-         {ByteProducts::dot, ByteProducts::signed_dot, ByteProducts::scalar_pairs, ByteProducts::scalar_dot})
+         {ByteProducts::pairs, ByteProducts::signed_dot, ByteProducts::scalar_pairs, ByteProducts::scalar_dot})
       for (const Intrinsic* i : byte_products(kind)) known.push_back(i);
     for (const Intrinsic& i : tile_transposes()) known.push_back(&i);
     return known;

@@ -92,6 +92,9 @@ struct Machine {
   int64_t k_unroll = 4;  // K indices between two branches; divides channel_block
   // Dot products of bytes with scalar sums between two branches: a branch costs as much as two of them.
   int64_t scalar_k_unroll = 8;
+  // Least share of the taps of a tile that read padding only for which they are left out, by a branch for each row or
+  // column of taps.
+  double min_share_of_padding = 1. / 32;
   // Least number of unrolled blocks of K. A shorter loop over K, such as that over the taps of a row or the channels of
   // the input image, is not unrolled.
   int64_t min_unrolled_blocks = 4;

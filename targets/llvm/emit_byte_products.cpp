@@ -1,10 +1,10 @@
 // Dot products of bytes (tensor/byte_products.h) as instructions. On x86: `vpdpbusd` on CPUs with VNNI; else two
-// multiplications of 16-bit numbers, `pmaddwd`, for the even and the odd bytes of each lane. These never saturate, as
-// `pmaddubsw` would: 2 * 255 * 128 exceeds 16 bits. On ARM with the DSP extension: `smlad` for the even and the odd
-// bytes, which `uxtb16` and `sxtb16` widen; tiles share the widened bytes, as LLVM finds equal expressions; with
-// Helium, `vmladava` for sixteen products. On AArch64: `usdot` on CPUs with i8mm, `sdot` on those with dotprod; else
-// products of 16 bits, `smull` or `mul`, and `sadalp`, which adds neighbours to 32 bits. On all other CPUs, the body of
-// the intrinsic is emitted: a multiplication for each pair of bytes.
+// multiplications of 16-bit numbers, `pmaddwd`, for the even and the odd bytes of each lane; the data may be widened
+// already. These never saturate, as `pmaddubsw` would: 2 * 255 * 128 exceeds 16 bits. On ARM with the DSP extension:
+// `smlad` for the even and the odd bytes, which `uxtb16` and `sxtb16` widen; tiles share the widened bytes, as LLVM
+// finds equal expressions; with Helium, `vmladava` for sixteen products. On AArch64: `usdot` on CPUs with i8mm, `sdot`
+// on those with dotprod; else products of 16 bits, `smull` or `mul`, and `sadalp`, which adds neighbours to 32 bits. On
+// all other CPUs, the body of the intrinsic is emitted: a multiplication for each pair of bytes.
 #include <llvm/IR/IntrinsicsAArch64.h>
 #include <llvm/IR/IntrinsicsARM.h>
 #include <llvm/IR/IntrinsicsX86.h>
@@ -84,8 +84,9 @@ KernelEmitter::ByteProductOperands KernelEmitter::byte_product_operands(const In
 }
 
 bool KernelEmitter::emit_byte_products_aarch64(const IntrinsicCall& x) {
-  if (x.intrinsic->operands[2].buffer->shape[0] != Dim(4)) return false;
-  const bool is_signed = x.intrinsic->operands[0].buffer->type == dtype::i8;
+  const DType data_type = x.intrinsic->operands[0].buffer->type;
+  if (x.intrinsic->operands[2].buffer->shape[0] != Dim(4) || !is_byte(data_type)) return false;
+  const bool is_signed = data_type == dtype::i8;
   const ByteProductOperands o = byte_product_operands(x);
   auto* bytes = llvm::FixedVectorType::get(b_.getInt8Ty(), 16);
   auto dot = [&](llvm::Intrinsic::ID id, Value* sum, Value* data) -> Value* {
@@ -151,6 +152,16 @@ bool KernelEmitter::emit_vmladava(const IntrinsicCall& x) {
   return true;
 }
 
+// Two instructions on little-endian targets: the low and the high byte of each 16-bit number.
+void KernelEmitter::emit_widened_bytes(const IntrinsicCall& x) {
+  auto* words = llvm::FixedVectorType::get(b_.getInt16Ty(), widened_half);
+  Value* pairs = b_.CreateAlignedLoad(words, pointer_to(x.operands[0]), llvm::Align(1));
+  Value* to = pointer_to(x.operands[1]);
+  b_.CreateAlignedStore(b_.CreateAnd(pairs, llvm::ConstantInt::get(words, 0xFF)), to, llvm::Align(2));
+  b_.CreateAlignedStore(b_.CreateLShr(pairs, llvm::ConstantInt::get(words, 8)), b_.CreateConstGEP1_64(words, to, 1),
+                        llvm::Align(2));
+}
+
 bool KernelEmitter::emit_byte_products_x86(const IntrinsicCall& x) {
   llvm::Module& module = *function_->getParent();
   const int64_t lanes = x.intrinsic->operands[2].buffer->shape[0].value();
@@ -159,15 +170,24 @@ bool KernelEmitter::emit_byte_products_x86(const IntrinsicCall& x) {
   llvm::Function* multiply = llvm::Intrinsic::getDeclaration(&module, id);
   auto* halves = llvm::FixedVectorType::get(b_.getInt16Ty(), static_cast<unsigned>(2 * lanes));
 
+  const bool is_widened = x.intrinsic->operands[0].buffer->type == dtype::u16;
+  if (is_widened && instruction != Instruction::pmaddwd) return false;
   auto [data, weights, to, sum] = byte_product_operands(x);
   if (instruction == Instruction::vpdpbusd) {
     sum = b_.CreateCall(multiply, {sum, data, weights});
   } else {
     auto constant = [&](uint64_t value) { return llvm::ConstantInt::get(halves, value); };
     data = b_.CreateBitCast(data, halves), weights = b_.CreateBitCast(weights, halves);
-    Value* even = b_.CreateCall(
-        multiply, {b_.CreateAnd(data, constant(0xFF)), b_.CreateAShr(b_.CreateShl(weights, constant(8)), constant(8))});
-    Value* odd = b_.CreateCall(multiply, {b_.CreateLShr(data, constant(8)), b_.CreateAShr(weights, constant(8))});
+    Value *even = data, *odd = nullptr;
+    if (is_widened) {
+      Value* second = b_.CreateConstGEP1_64(b_.getInt16Ty(), pointer_to(x.operands[0]), widened_half);
+      Value* two = b_.CreateAlignedLoad(b_.getInt32Ty(), second, llvm::Align(4));
+      odd = b_.CreateBitCast(b_.CreateVectorSplat(static_cast<unsigned>(lanes), two), halves);
+    } else {
+      even = b_.CreateAnd(data, constant(0xFF)), odd = b_.CreateLShr(data, constant(8));
+    }
+    even = b_.CreateCall(multiply, {even, b_.CreateAShr(b_.CreateShl(weights, constant(8)), constant(8))});
+    odd = b_.CreateCall(multiply, {odd, b_.CreateAShr(weights, constant(8))});
     sum = b_.CreateAdd(sum, b_.CreateAdd(even, odd));
   }
   b_.CreateAlignedStore(sum, to, llvm::Align(4));

@@ -33,6 +33,8 @@ void KernelEmitter::emit_intrinsic(const IntrinsicCall& x) {
     emit_instruction(x);
   else if (possible && i.emission == tile_transpose_emission)
     emit_tile_transpose(x);
+  else if (possible && i.emission == widened_bytes_emission)
+    emit_widened_bytes(x);
   else if (!possible || i.emission != byte_products_emission || !emit_byte_products(x))
     emit(inline_intrinsic(x));
 }

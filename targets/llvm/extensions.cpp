@@ -29,14 +29,16 @@ size_t level_of_kernel(const lower::Program& program, const Target& target, size
 }
 
 void remove_unused_extensions(lower::Program& program, Target& target) {
-  const auto is_used = [&](const lower::KernelVariants& k) {
-    return k.variants.size() == target.levels.size() && calls_instructions(k.variants.back());
-  };
-  while (target.levels.size() > 1 && target.levels.back().is_extension &&
-         std::ranges::none_of(program.kernels, is_used)) {
+  for (size_t level = target.levels.size(); level-- > 1;) {
+    const auto has_variants = [&](const lower::KernelVariants& k) { return k.variants.size() == target.levels.size(); };
+    const auto is_used = [&](const lower::KernelVariants& k) {
+      return has_variants(k) && calls_instructions(k.variants[level]);
+    };
+    if (!target.levels[level].is_extension || std::ranges::any_of(program.kernels, is_used)) continue;
+    const auto position = static_cast<std::ptrdiff_t>(level);
     for (auto& kernel : program.kernels)
-      if (kernel.variants.size() == target.levels.size()) kernel.variants.pop_back();
-    target.levels.pop_back();
+      if (has_variants(kernel)) kernel.variants.erase(kernel.variants.begin() + position);
+    target.levels.erase(target.levels.begin() + position);
   }
 }
 

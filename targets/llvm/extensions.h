@@ -10,7 +10,7 @@ namespace dlcc::targets {
 // all; the nearest level before it, if it is an extension without effect on the kernel; else the same level.
 size_t level_of_kernel(const lower::Program&, const Target&, size_t kernel, size_t level);
 
-// Removes the last levels, with the kernels' variants for them, that are extensions which no kernel uses.
+// Removes the levels, with the kernels' variants for them, that are extensions which no kernel uses.
 void remove_unused_extensions(lower::Program&, Target&);
 
 }  // namespace dlcc::targets

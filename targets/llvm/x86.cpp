@@ -37,6 +37,15 @@ CodeLevel v3() {
            .byte_products = ByteProducts::pairs,
            .l2_bytes = 512 << 10}};
 }
+// Level v3 on CPUs with AVX-VNNI: Alder Lake and later ones without AVX-512.
+CodeLevel v3_vnni() {
+  CodeLevel level = v3();
+  level.name = "x86-64-v3-vnni";
+  level.features = "+avxvnni";
+  level.machine.byte_products = ByteProducts::dot;
+  level.is_extension = true;
+  return level;
+}
 CodeLevel v4() {
   CodeLevel level = {"x86-64-v4",
                      "x86-64-v4",
@@ -101,7 +110,12 @@ TargetFamily x86_family() {
 #ifdef __x86_64__
   base.is_host_architecture = true;
 #endif
-  return {base,     {v3(), v4(), v4_vnni()}, {v2(), v3(), v4(), v4_vnni()}, cpuid_features(), x86_level, is_64_bit,
+  return {base,
+          {v3(), v3_vnni(), v4(), v4_vnni()},
+          {v2(), v3(), v3_vnni(), v4(), v4_vnni()},
+          cpuid_features(),
+          x86_level,
+          is_64_bit,
           completed};
 }
 

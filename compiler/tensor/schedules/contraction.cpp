@@ -169,7 +169,7 @@ class ContractionScheduler {
     return each_block(area, pixels_of_m_block(), body);
   }
   Stmt tiles(const TilePosition& at, const Area& area, const std::function<Stmt(const Tile&)>& body) const {
-    return each_tile(area, tile_.rows(), at.vectors, machine_, body);
+    return each_tile(area, tile_.rows(), at.vectors, machine_, body, tile_.share_of_k());
   }
 
   // ---- K

@@ -112,8 +112,14 @@ Stmt KLoops::loops(const Stmt& body, const KRange& range, const KLoopHooks& hook
       if (k != innermost_) tap = tap * Expr(axes()[k].extent.value()) + Expr(axes()[k].var);
     Expr number = chunks_before + tap * Expr(chunks_in(count));  // of the tap's first chunk in this block
     Stmt nest = chunk(body, block * Expr(block_size_), count, {number, chunks}, hooks);
-    for (size_t k = axes().size(); k-- > 0;)
-      if (k != innermost_) nest = for_loop(axes()[k].var, axes()[k].extent.value(), kind, nest);
+    // Loops whose taps may be left out are outermost: their branches are for as many K indices as possible.
+    for (const bool is_conditional : {false, true})
+      for (size_t k = axes().size(); k-- > 0;) {
+        const Expr condition = k == innermost_ || unrolls_all_ ? Expr() : hooks.reads_image(k);
+        if (k == innermost_ || static_cast<bool>(condition) != is_conditional) continue;
+        if (condition) nest = if_then(condition, nest);
+        nest = for_loop(axes()[k].var, axes()[k].extent.value(), kind, nest);
+      }
     return nest;
   };
   std::vector<Stmt> all;
@@ -133,14 +139,16 @@ Stmt KLoops::chunk(const Stmt& body, const Expr& base, int64_t count, const KChu
   int64_t unrolled_blocks = unrolled_blocks_in(count), k_unroll = k_unroll_, rest = count - unrolled_blocks * k_unroll;
   int64_t together = plan_.k_interleave;
   Var unrolled_block = make_var("unrolled_block"), k = make_var("k"), last = make_var("k");
-  auto at = [&](const Expr& k_index, const Expr& in_block) {
-    Substitution s = {{axis, k_index}};
+  auto at = [&](const Expr& in_chunk, const Expr& in_block, bool is_whole) {
+    Substitution s = {{axis, base + in_chunk}};
     if (hooks.k_in_block) s[hooks.k_in_block] = in_block;
-    return substitute(body, s);
+    if (hooks.k_in_chunk) s[hooks.k_in_chunk] = in_chunk;
+    return substitute(is_whole && hooks.chunk_body ? hooks.chunk_body : body, s);
   };
   std::vector<Stmt> all;
   if (unrolled_blocks > 0) {
-    Stmt unrolled = at(base + Expr(unrolled_block) * Expr(k_unroll) + Expr(k) * Expr(together), k);
+    Stmt unrolled = at(Expr(unrolled_block) * Expr(k_unroll) + Expr(k) * Expr(together), k,
+                       is_whole({first.number, first.count, unrolled_blocks}));
     unrolled = for_loop(k, k_unroll / together, LoopKind::unrolled, unrolled);
     if (unrolled_blocks <= unrolled_blocks_per_chunk()) {
       KChunk whole{first.number, first.count, unrolled_blocks};
@@ -152,7 +160,7 @@ Stmt KLoops::chunk(const Stmt& body, const Expr& base, int64_t count, const KChu
     all.push_back(for_loop(unrolled_block, unrolled_blocks, LoopKind::serial, unrolled));
   }
   bool few = unrolled_blocks > 0 || unrolls_rest_;
-  Stmt more = at(base + Expr(unrolled_blocks * k_unroll) + Expr(last) * Expr(together), Expr(0));
+  Stmt more = at(Expr(unrolled_blocks * k_unroll) + Expr(last) * Expr(together), Expr(0), false);
   if (rest > 0) all.push_back(for_loop(last, rest / together, few ? LoopKind::unrolled : LoopKind::serial, more));
   return sequence(std::move(all));
 }

@@ -9,6 +9,9 @@
 //           unrolled k < k_unroll: body
 //   the same loops over the rest of K, which fills no block
 //
+// A tap that reads padding only, for all pixels of a tile, may be left out by a condition (KLoopHooks::reads_image).
+// The loops with such conditions are the outermost ones within a block.
+//
 // If the data is not stored in blocks of channels, the last reduced axis takes the place of the block's channels.
 #pragma once
 
@@ -51,6 +54,13 @@ struct KLoopHooks {
   // The variable that numbers the K indices of an unrolled block in the body. It is 0 in the rest of K, which is not
   // unrolled. Null: the body has no such variable.
   Var k_in_block = {};
+  // The body within whole chunks, of max_chunk K indices, in place of the other one; `k_in_chunk` numbers their K
+  // indices. Null: there is no difference.
+  Stmt chunk_body = nullptr;
+  Var k_in_chunk = {};
+  // For the position of a reduced axis that is a loop over taps, the condition under which the body changes something;
+  // it may use the axis. Null: it always may.
+  std::function<Expr(size_t axis)> reads_image = [](size_t) { return Expr(); };
 };
 
 // The loops over K of one contraction on one machine. The plan, the machine and the configuration must outlive them.
@@ -60,6 +70,7 @@ class KLoops {
 
   KRange all() const { return {Expr(0), blocks_, true}; }
   int64_t blocks() const { return blocks_; }
+  bool is_whole(const KChunk& chunk) const { return chunk.unrolled_blocks * k_unroll_ == max_chunk; }
   // The reduced axis along which neighbouring elements of the data are stored next to each other.
   const Axis& innermost_axis() const { return axes()[innermost_]; }
   bool has_rest() const { return rest_ > 0; }

@@ -69,6 +69,7 @@ ContractionTile::ContractionTile(const ContractionPlan& plan, const Machine& mac
   if (may_span_panels())
     size_ = tile_of_few_rows(machine, pixels().value(), n_per_vector_, plan.panel_width).value_or(size_);
   accumulators_of_element_ = accumulators_of_element();
+  find_padding();
 }
 
 Dim ContractionTile::pixels() const {
@@ -200,23 +201,76 @@ Stmt ContractionTile::sums(const TilePosition& at, const Tile& t, const KRange& 
   const Expr sum = plan_.byte_products ? load(to, in_turn) + neighbouring_products(product)
                                        : multiply_add(product, load(to, in_turn), machine_);
   Stmt add = each_element(at, t, vars, store(to, in_turn, sum));
+  const Buffer in_words = widens_data() ? widened(t) : nullptr;
+  if (in_words) {
+    hooks.k_in_chunk = make_var("k");
+    const Expr weights = substitute(weights_value(), elements_in(at, t, vars, n_per_vector_));
+    const Expr products = widened_products(in_words, vars, weights, hooks.k_in_chunk);
+    hooks.chunk_body = each_element(at, t, vars, store(to, in_turn, load(to, in_turn) + products));
+  }
   hooks.before_chunk = [&](const KChunk& chunk) {
     Stmt next_data = each_pixel(t, vars.y, vars.x, LoopKind::unrolled, prefetch_next_data(at, pixels));
-    return sequence({before_chunk(chunk), prefetch_next_weights(at, t, range, chunk, Expr()), next_data});
+    return sequence({before_chunk(chunk), prefetch_next_weights(at, t, range, chunk, Expr()), next_data,
+                     in_words && k_loops_.is_whole(chunk) ? widen_data(in_words, t, vars, pixels) : nullptr});
   };
   hooks.before_unrolled_block = [&](const KChunk& chunk, const Expr& unrolled_block) {
     return prefetch_next_weights(at, t, range, chunk, unrolled_block);
   };
+  hooks.reads_image = [&](size_t axis) { return reads_image(axis, t); };
   std::vector<Stmt> init;
   std::vector<Expr> partial_sums;
   for (int64_t k = 0; k < count; ++k) {
     init.push_back(each_element(at, t, vars, store(to, partial(Expr(k)), literal(acc->type, int64_t{0}))));
     partial_sums.push_back(load(to, partial(Expr(k))));
   }
-  Stmt all_k = sequence({sequence(std::move(init)), k_loops_.loops(add, range, hooks)});
+  Stmt all_k = k_loops_.loops(add, range, hooks);
+  if (in_words) all_k = allocate(in_words, all_k);
+  all_k = sequence({sequence(std::move(init)), all_k});
   if (count == 1) return all_k;
   Stmt add_up = each_element(at, t, vars, store(acc, vars.element(), sum_in_pairs(std::move(partial_sums))));
   return allocate(to, sequence({all_k, add_up}));
+}
+
+// ---- taps that read padding
+
+void ContractionTile::find_padding() {
+  tap_axes_ = tap_axes(plan_.contraction.data, stage_);
+  for (const TapAxis& a : tap_axes_) {
+    const bool is_tiled = a.pixel == y_axis() || a.pixel == x_axis();
+    std::vector<double>& shares = shares_left_out_.emplace_back();
+    for (int64_t count = 1; count <= (is_tiled ? size_.rows : 1); ++count) {
+      const double share = share_of_padding(a, stage_, count);
+      shares.push_back(share >= machine_.min_share_of_padding ? share : 0);
+    }
+  }
+}
+
+double ContractionTile::share_left_out(size_t tap_axis, int64_t tall, int64_t wide) const {
+  const int pixel = tap_axes_[tap_axis].pixel;
+  const int64_t count = pixel == y_axis() ? tall : pixel == x_axis() ? wide : 1;
+  return shares_left_out_[tap_axis].at(static_cast<size_t>(count - 1));
+}
+
+ShareOfK ContractionTile::share_of_k() const {
+  if (tap_axes_.empty()) return nullptr;
+  return [this](int64_t tall, int64_t wide) {
+    double share = 1;
+    for (size_t k = 0; k < tap_axes_.size(); ++k) share *= 1 - share_left_out(k, tall, wide);
+    return share;
+  };
+}
+
+// The condition under which a tap of the reduced axis reads the image for some pixel of the tile. Null if no tap is
+// left out.
+Expr ContractionTile::reads_image(size_t reduced_axis, const Tile& t) const {
+  for (size_t k = 0; k < tap_axes_.size(); ++k) {
+    const TapAxis& a = tap_axes_[k];
+    if (a.tap != reduced_axis || share_left_out(k, t.tall, t.wide) == 0) continue;
+    if (a.pixel == y_axis()) return reads_data(a, stage_, t.top, t.tall);
+    if (a.pixel == x_axis()) return reads_data(a, stage_, t.left, t.wide);
+    return reads_data(a, stage_, Expr(axis(a.pixel).var), 1);
+  }
+  return {};
 }
 
 // The sum of `product` over the K indices of a dot product, in the form of the intrinsics of tensor/byte_products.h.
@@ -226,6 +280,46 @@ Expr ContractionTile::neighbouring_products(const Expr& product) const {
   for (int64_t j = 0; j < plan_.k_interleave; ++j) {
     Expr other = substitute(product, {{k, Expr(k) + Expr(j)}});
     sum = sum ? sum + other : other;
+  }
+  return sum;
+}
+
+// ---- widened bytes
+
+// Whether the tile's data is widened to 16 bits, a chunk at a time, before it is multiplied: once for all quads of the
+// chunk and all vectors of N.
+bool ContractionTile::widens_data() const {
+  return plan_.byte_products && multiplies_widened_data(machine_.byte_products);
+}
+
+// A chunk of the data of each pixel: its even bytes, then its odd bytes.
+Buffer ContractionTile::widened(const Tile& t) const {
+  static_assert(widened_bytes == max_chunk);
+  return make_buffer("widened", dtype::u16, {t.tall, t.wide, 2, widened_half}, Scope::local, storage_alignment);
+}
+
+// Stores the chunk of the data that begins with the K index.
+Stmt ContractionTile::widen_data(const Buffer& to, const Tile& t, const Vars& vars, const Substitution& pixels) const {
+  const Var& k = k_loops_.innermost_axis().var;
+  Var lane = make_var("lane");
+  const Expr bytes = as<Cast>(data_value())->a;
+  const Expr byte = substitute(substitute(bytes, {{k, Expr(k) + Expr(lane)}}), pixels);
+  const std::vector<Expr> in_words = {vars.y, vars.x, floor_mod(lane, Expr(2)), floor_div(lane, Expr(2))};
+  Stmt chunk = for_loop(lane, widened_bytes, LoopKind::vector, store(to, in_words, cast(dtype::u16, byte)));
+  return each_pixel(t, vars.y, vars.x, LoopKind::unrolled, chunk);
+}
+
+// The sum of products of widened data and weights over the K indices of a dot product, in the form of the intrinsics of
+// tensor/byte_products.h.
+Expr ContractionTile::widened_products(const Buffer& data, const Vars& vars, const Expr& weights,
+                                       const Var& k_in_chunk) const {
+  const Var& k = k_loops_.innermost_axis().var;
+  Expr sum;
+  for (int64_t j = 0; j < plan_.k_interleave; ++j) {
+    const Expr number = floor_div(Expr(k_in_chunk), Expr(2)) + Expr(j / 2);
+    const Expr product = cast(dtype::i32, load(data, {vars.y, vars.x, Expr(j % 2), number})) *
+                         substitute(weights, {{k, Expr(k) + Expr(j)}});
+    sum = sum ? sum + product : product;
   }
   return sum;
 }

@@ -17,6 +17,7 @@
 #include "tensor/schedules/contraction_k_loops.h"
 #include "tensor/schedules/epilogue.h"
 #include "tensor/schedules/row_tiles.h"
+#include "tensor/schedules/tap_axes.h"
 
 namespace dlcc::tensor {
 
@@ -42,6 +43,8 @@ class ContractionTile {
   // Positions of the image's axes, the last two M axes. A single M axis is x of an image of one row. -1: there is none.
   int y_axis() const { return plan_.m_axes.size() > 1 ? plan_.m_axes[plan_.m_axes.size() - 2] : -1; }
   int x_axis() const { return plan_.m_axes.empty() ? -1 : plan_.m_axes.back(); }
+  // The share of K that a tile multiplies, without the taps that it leaves out; null if it leaves out none.
+  ShareOfK share_of_k() const;
   // The buffer that the products read: the data, or its copy.
   const Buffer& data_read() const { return plan_.data_copy ? plan_.data_copy : plan_.contraction.data.buffer; }
 
@@ -73,7 +76,14 @@ class ContractionTile {
   std::vector<Expr> in_total(const Vars&, const Expr& top, const Expr& left) const;
   Stmt sums(const TilePosition&, const Tile&, const KRange&, const Buffer& acc,
             const std::function<Stmt(const KChunk&)>& before_chunk) const;
+  void find_padding();
+  double share_left_out(size_t tap_axis, int64_t tall, int64_t wide) const;
+  Expr reads_image(size_t reduced_axis, const Tile&) const;
   Expr neighbouring_products(const Expr& product) const;
+  bool widens_data() const;
+  Buffer widened(const Tile&) const;
+  Stmt widen_data(const Buffer& to, const Tile&, const Vars&, const Substitution& pixels) const;
+  Expr widened_products(const Buffer& data, const Vars&, const Expr& weights, const Var& k_in_chunk) const;
   Expr data_value() const;
   Expr weights_value() const;
   std::vector<Expr> in_copy(std::vector<Expr> index) const;
@@ -90,6 +100,10 @@ class ContractionTile {
   Epilogue epilogue_;
   Var n_;
   Expr data_factor_, weights_factor_;
+  std::vector<TapAxis> tap_axes_;
+  // For each of them, the shares of the taps that tiles of 1, 2, .. pixels along its axis leave out: those that read
+  // padding for all of the pixels, unless they are few.
+  std::vector<std::vector<double>> shares_left_out_;
   int64_t lanes_ = 1, n_per_vector_ = 1;
   RegisterTile size_;
   int64_t accumulators_of_element_ = 1;

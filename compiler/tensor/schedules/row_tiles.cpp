@@ -11,11 +11,13 @@ namespace {
 
 class Cutter {
  public:
-  Cutter(int64_t height, int64_t width, int64_t max_pixels, int64_t vectors, const Machine& machine)
+  Cutter(int64_t height, int64_t width, int64_t max_pixels, int64_t vectors, const Machine& machine,
+         const ShareOfK& share_of_k)
       : max_pixels_(max_pixels),
         vectors_(vectors),
         cost_of_grid_(machine.grid_overhead * static_cast<double>(height * width * vectors)),
-        machine_(machine) {}
+        machine_(machine),
+        share_of_k_(share_of_k) {}
 
   // The grid at the upper left corner of an area. The rectangle on its right, over the full height, and the rectangle
   // below it are cut in turn.
@@ -47,11 +49,12 @@ class Cutter {
   }
 
  private:
-  // The estimated time of a tile for one K index, in multiply-adds of one vector.
+  // The estimated time of a tile, divided by the number of K indices, in multiply-adds of one vector.
   double cost_of_tile(int64_t tall, int64_t wide) const {
     int64_t accumulators = std::max<int64_t>(tall * wide * vectors_, machine_.accumulators_in_flight);
-    return static_cast<double>(accumulators) + machine_.tile_overhead +
-           machine_.tile_row_overhead * static_cast<double>(tall - 1);
+    const double of_k = static_cast<double>(accumulators) + machine_.tile_overhead +
+                        machine_.tile_row_overhead * static_cast<double>(tall - 1);
+    return share_of_k_ ? of_k * share_of_k_(tall, wide) : of_k;
   }
 
   double cost_of(int64_t height, int64_t width, int64_t tall, int64_t wide) {
@@ -65,15 +68,16 @@ class Cutter {
   const int64_t max_pixels_, vectors_;
   const double cost_of_grid_;  // of the code of one grid
   const Machine& machine_;
+  const ShareOfK& share_of_k_;
   std::map<std::pair<int64_t, int64_t>, Cut> best_;
 };
 
 }  // namespace
 
 std::vector<TileGrid> cut_into_tiles(int64_t height, int64_t width, int64_t max_pixels, int64_t vectors,
-                                     const Machine& machine) {
+                                     const Machine& machine, const ShareOfK& share_of_k) {
   std::vector<TileGrid> grids;
-  Cutter(height, width, max_pixels, vectors, machine).append(grids, 0, 0, height, width);
+  Cutter(height, width, max_pixels, vectors, machine, share_of_k).append(grids, 0, 0, height, width);
   return grids;
 }
 
@@ -111,8 +115,8 @@ Stmt each_area(const Dim& height, const Dim& width, int64_t pixels, const std::f
 }
 
 Stmt each_tile(const Area& area, int64_t max_pixels, int64_t vectors, const Machine& machine,
-               const std::function<Stmt(const Tile&)>& body) {
-  std::vector<TileGrid> grids = cut_into_tiles(area.tall, area.wide, max_pixels, vectors, machine);
+               const std::function<Stmt(const Tile&)>& body, const ShareOfK& share_of_k) {
+  std::vector<TileGrid> grids = cut_into_tiles(area.tall, area.wide, max_pixels, vectors, machine, share_of_k);
   int64_t before = 0, all = 0;
   for (const TileGrid& g : grids) all += g.tiles();
   std::vector<Stmt> parts;

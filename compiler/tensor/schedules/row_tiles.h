@@ -31,12 +31,15 @@ inline bool have_same_rows(const TileGrid& a, const TileGrid& b) {
   return a.top == b.top && a.tall == b.tall && a.down == b.down;
 }
 
+// The share of all K indices that a tile of tall x wide pixels multiplies.
+using ShareOfK = std::function<double(int64_t tall, int64_t wide)>;
+
 // Grids that cover height x width pixels exactly once, with tiles of at most `max_pixels` pixels and `vectors`
 // accumulators for each pixel. Minimizes the estimated time of all tiles: a tile with fewer accumulators than the
 // machine keeps in flight takes as long as one with that many. Each grid has code of its own, which costs
 // Machine::grid_overhead.
-std::vector<TileGrid> cut_into_tiles(int64_t height, int64_t width, int64_t max_pixels, int64_t vectors,
-                                     const Machine&);
+std::vector<TileGrid> cut_into_tiles(int64_t height, int64_t width, int64_t max_pixels, int64_t vectors, const Machine&,
+                                     const ShareOfK& = nullptr);
 
 // A part of an image: tall x wide pixels from (top, left) on.
 struct Area {
@@ -68,6 +71,6 @@ Stmt each_area(const Dim& height, const Dim& width, int64_t pixels, const std::f
 
 // Loops over the tiles of cut_into_tiles.
 Stmt each_tile(const Area&, int64_t max_pixels, int64_t vectors, const Machine&,
-               const std::function<Stmt(const Tile&)>& body);
+               const std::function<Stmt(const Tile&)>& body, const ShareOfK& = nullptr);
 
 }  // namespace dlcc::tensor

@@ -8,9 +8,11 @@
 
 #include "tensor/analysis.h"
 #include "tensor/byte_products.h"
+#include "tensor/index_facts.h"
 #include "tensor/layout.h"
 #include "tensor/passes/apply_layouts.h"
 #include "tensor/passes/fuse_rows.h"
+#include "tensor/passes/hoist_indices.h"
 #include "tensor/passes/merge_axes.h"
 #include "tensor/passes/shrink_scratch.h"
 #include "tensor/passes/split_axes.h"
@@ -277,6 +279,7 @@ ScheduledFunction schedule_whole(ScheduleRequest r) {
     body.push_back(bodies[k]);
     Stmt all = sequence(std::move(body));
     Kernel kernel{f.name, params, all ? with_unique_names(all) : make_stmt(Sequence{}), scalars_of_kernel(f)};
+    kernel.body = hoist_indices(kernel.body, symbols_of(kernel));
     verify_after("schedule", kernel);
     Kernel& variant = result.variants.emplace_back(apply_layouts(kernel, layouts));
     if (machine.byte_products != ByteProducts::none)

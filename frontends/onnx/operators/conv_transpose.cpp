@@ -71,7 +71,7 @@ std::optional<Transposed> read_transposed(Node& n) {
     n.check(taps[k] >= 1 && strides[k] >= 1 && dilations[k] >= 1, DiagnosticId::bad_attribute,
             "strides, dilations and the sizes of W must be at least 1");
     for (int64_t size : {taps[k], strides[k], dilations[k], pads[k], pads[k + rank], extra[k], t.phases})
-      n.check(std::abs(size) < int64_t{1} << 31, DiagnosticId::too_large,
+      n.check(size > INT32_MIN && size <= INT32_MAX, DiagnosticId::too_large,
               "the result extends beyond the address space");
     if (n.failed()) return std::nullopt;
     TransposedAxis axis{data.type.shape[k + 2], 0, taps[k], strides[k], dilations[k]};

@@ -15,6 +15,7 @@ struct Counter {
 
 // No step of a counter is larger, so that sums and products of a few do not overflow.
 constexpr int64_t largest_step = int64_t{1} << 20;
+constexpr bool is_small_step(int64_t step) { return step >= -largest_step && step <= largest_step; }
 
 class ConditionBound {
  public:
@@ -70,7 +71,7 @@ class ConditionBound {
     const bool is_sum = name == "add";
     if (!is_sum && name != "subtract") return std::nullopt;
     const auto a = value(call->args[0]), b = a ? value(call->args[1]) : std::nullopt;
-    if (!b || std::max(std::abs(a->step), std::abs(b->step)) > largest_step) return std::nullopt;
+    if (!b || !is_small_step(a->step) || !is_small_step(b->step)) return std::nullopt;
     return is_sum ? Counter{a->first + b->first, a->step + b->step} : Counter{a->first - b->first, a->step - b->step};
   }
 
@@ -81,7 +82,7 @@ class ConditionBound {
     is_followed_ = true;  // a carried value that depends on another one is no counter
     const auto step = first ? increment(loop_.next[k].atom, loop_.carried[k].atom) : std::nullopt;
     is_followed_ = false;
-    if (!step || std::abs(*step) > largest_step) return std::nullopt;
+    if (!step || !is_small_step(*step)) return std::nullopt;
     return Counter{*first, *step};
   }
 
@@ -98,7 +99,7 @@ class ConditionBound {
       const auto size = size_before_loop(call->args[other]);
       const auto number = size ? size->constant() : std::nullopt;
       const auto rest = number ? increment(call->args[1 - other], carried) : std::nullopt;
-      if (!rest || std::max(std::abs(*rest), std::abs(*number)) > largest_step) continue;
+      if (!rest || !is_small_step(*rest) || !is_small_step(*number)) continue;
       if (name == "add") return *rest + *number;
       if (other == 1) return *rest - *number;
     }

@@ -126,6 +126,34 @@ TEST_CASE("dot products of bytes are exact with and without VNNI") {
   }
 }
 
+TEST_CASE("dot products of widened bytes are multiplications of 16-bit numbers") {
+  const std::pair<int, const char*> lanes_and_cpu[] = {{4, "x86-64-v2"}, {8, "x86-64-v3"}, {16, "x86-64-v4"}};
+  for (const auto& [lanes, cpu] : lanes_and_cpu) {
+    CAPTURE(lanes);
+    const std::string n = std::to_string(lanes);
+    Diagnostics diagnostics;
+    auto parsed = parse("kernel @dot(read a: u8[16], read b: i8[4, " + n + ", 4], write y: i32[" + n +
+                            "]) {\n alloc reg acc: i32[" + n + "]\n vector v in " + n +
+                            " { acc[v] = 7i32 }\n alloc local w: u16[2, 8] align 16\n unrolled odd in 2 { vector v in "
+                            "8 { w[odd, v] = u16(a[odd + 2 * v]) } }\n for k in 4 { call dot4.u16s8.x" +
+                            n + "(w[0, 2 * k], b[k, 0, 0], acc[0]) }\n vector v in " + n + " { y[v] = acc[v] }\n}",
+                        "test", diagnostics, known_intrinsics());
+    REQUIRE_MESSAGE(parsed, diagnostics.str());
+    const Kernel& kernel = parsed->kernels[0];
+    std::vector<uint8_t> a;
+    std::vector<int8_t> b;
+    for (int k = 0; k < 16; ++k) a.push_back(static_cast<uint8_t>(k < 8 ? 255 : 83 * k));
+    for (int k = 0; k < 16 * lanes; ++k) b.push_back(static_cast<int8_t>(k < 8 * lanes ? -128 : 91 * k + 5));
+    const std::vector<Constant> inputs = {Constant::of(dtype::u8, {16}, a), Constant::of(dtype::i8, {4, lanes, 4}, b)};
+    CHECK(assembly(kernel, cpu).find("pmaddwd") != std::string::npos);
+    KernelObject object = compile(kernel, cpu);
+    auto ran = targets::run_object({object.object, &object.interface, inputs}, diagnostics);
+    REQUIRE_MESSAGE(ran, diagnostics.str());
+    if (ran->status == static_cast<int>(Status::unsupported_cpu)) continue;
+    CHECK(ran->outputs[0].same_as(evaluate(kernel, inputs).results[0]));
+  }
+}
+
 TEST_CASE("dot products of bytes without vectors are multiplications of pairs with ARM's DSP extension") {
   Diagnostics diagnostics;
   auto parsed = parse(R"(kernel @dot(read a: u8[3, 4], read b: i8[3, 2, 4], write y: i32[2]) {
@@ -236,22 +264,24 @@ TEST_CASE("tiles of narrow elements are transposed by interleaving their rows") 
 TEST_CASE("a level for dot products of bytes has no code of its own for transpositions") {
   Diagnostics diagnostics;
   targets::Target target = *targets::find_target("x86-64", "", "", diagnostics);
-  REQUIRE(target.levels.size() == 3);
+  REQUIRE(target.levels.size() == 4);
   auto program_of = [](const std::string& text) {
     Diagnostics d;
     auto m = parse(text, "test", d, known_intrinsics());
     REQUIRE(m);
     lower::Program program;
-    program.kernels.push_back({"k", {m->kernels[0], m->kernels[0], m->kernels[0]}});
+    program.kernels.push_back({"k", {m->kernels[0], m->kernels[0], m->kernels[0], m->kernels[0]}});
     return program;
   };
   lower::Program transposition = program_of(R"(kernel @k(read x: f32[8, 8], write y: f32[8, 8]) {
     call transpose.f32.x8.0.0(x[0, 0], y[0, 0])
   })");
-  CHECK(targets::level_of_kernel(transposition, target, 0, 2) == 1);
-  CHECK(targets::level_of_kernel(transposition, target, 0, 1) == 1);
+  CHECK(targets::level_of_kernel(transposition, target, 0, 3) == 2);
+  CHECK(targets::level_of_kernel(transposition, target, 0, 2) == 2);
+  CHECK(targets::level_of_kernel(transposition, target, 0, 1) == 0);
   targets::remove_unused_extensions(transposition, target);
-  CHECK(target.levels.size() == 2);
+  REQUIRE(target.levels.size() == 2);
+  CHECK(target.levels[1].name == "x86-64-v4");
   CHECK(transposition.kernels[0].variants.size() == 2);
   // Extensions of one level, which follow each other.
   targets::Target arm = target_named("aarch64", "generic,generic+dotprod,generic+i8mm");

@@ -8,6 +8,7 @@
 #include "harness.h"
 #include "tensor/analysis.h"
 #include "tensor/builder.h"
+#include "tensor/schedules/tap_axes.h"
 
 using namespace dlcc;
 using namespace dlcc::tensor;
@@ -101,6 +102,40 @@ TEST_CASE("contraction schedules of convolutions compute the definition") {
   check_conv({.c = 32, .h = 8, .w = 8, .o = 32, .k = 3, .groups = 32});
   check_conv({.c = 16, .h = 8, .w = 8, .o = 3, .k = 5, .pad = 2});
   check_conv({.c = 16, .h = 5, .w = 31, .o = 80, .k = 1, .pad = 0, .smooth = true});
+}
+
+TEST_CASE("taps that read padding for all pixels of a tile are left out") {
+  auto has_branches = [](const Conv& p) {
+    TensorFunction f = convolution(p);
+    const std::vector<bool> constant = weights_constant(f);
+    const std::vector<Layout> layouts = halo_layouts(f, constant, {});
+    check_schedule(f, constant, layouts);
+    const auto plan = plan_contraction(f, layouts, constant, {}, avx512, false);
+    return print(schedule_contraction(*plan, avx512)).find("if ") != std::string::npos;
+  };
+  CHECK(has_branches({.h = 7, .w = 7, .o = 48}));          // tiles of one row
+  CHECK_FALSE(has_branches({.h = 40, .w = 14, .o = 32}));  // little padding
+  CHECK_FALSE(has_branches({.h = 7, .w = 7, .o = 48, .pad = 0}));
+  CHECK(has_branches({.h = 7, .w = 7, .o = 32, .k = 7, .pad = 6, .dilation = 2}));
+  CHECK(has_branches({.h = 40, .w = 40, .o = 32, .pad = 24, .dilation = 24}));
+  CHECK(has_branches({.c = 20, .h = 7, .w = 6, .o = 40, .k = 5, .stride = 2, .pad = 4, .dilation = 2}));
+}
+
+TEST_CASE("the share of taps that read padding") {
+  auto shares = [](const Conv& p, int64_t count) {
+    const TensorFunction f = convolution(p);
+    const Stage& stage = f.stages[0];
+    std::vector<double> found;
+    for (const TapAxis& w : tap_axes(find_contraction(f, weights_constant(f))->data, stage))
+      found.push_back(share_of_padding(w, stage, count));
+    return found;
+  };
+  CHECK(shares({.h = 7, .w = 14}, 1) == std::vector{2. / 21, 2. / 42});
+  CHECK(shares({.h = 7, .w = 14}, 2) == std::vector{0., 0.});
+  CHECK(shares({.h = 9, .w = 9, .pad = 0}, 1).empty());
+  // Rows 0, 2, 4 and 6 of taps at -6, -4, .. 6.
+  CHECK(shares({.h = 7, .w = 7, .k = 7, .stride = 2, .pad = 6, .dilation = 2}, 1) == std::vector{12. / 28, 12. / 28});
+  CHECK(shares({.h = 3, .w = 3, .k = 3, .pad = 1}, 5) == std::vector{0., 0.});  // more pixels than there are
 }
 
 TEST_CASE("convolutions of images with halos need no copy of the data") {

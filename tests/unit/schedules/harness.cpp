@@ -176,7 +176,9 @@ void check_symbolic_schedule(const TensorFunction& f, std::vector<bool> constant
 }
 
 Shape convolved_shape(const Conv& p) {
-  auto out = [&](const Dim& size) { return floor_div(size + Dim(2 * p.pad - p.k), p.stride) + Dim(1); };
+  auto out = [&](const Dim& size) {
+    return floor_div(size + Dim(2 * p.pad - (p.k - 1) * p.dilation - 1), p.stride) + Dim(1);
+  };
   return {p.n, p.o, out(p.h), out(p.w)};
 }
 
@@ -184,8 +186,10 @@ Tensor convolution_sums(Definition& d, const Tensor& x, const Tensor& w, const C
   const int64_t group_inputs = p.c / p.groups, group_outputs = p.o / p.groups;
   return d.reduce("a", convolved_shape(p), sum_of(sums), {group_inputs, p.k, p.k}, [&](Index i, Index r) {
     Expr group = p.groups == 1 ? Expr(0) : floor_div(i[1], Expr(group_outputs)) * Expr(group_inputs);
-    std::vector<Expr> at = {i[0], group + r[0], i[2] * Expr(p.stride) + r[1] - Expr(p.pad),
-                            i[3] * Expr(p.stride) + r[2] - Expr(p.pad)};
+    auto pixel = [&](const Expr& y, const Expr& tap) {
+      return y * Expr(p.stride) + tap * Expr(p.dilation) - Expr(p.pad);
+    };
+    std::vector<Expr> at = {i[0], group + r[0], pixel(i[2], r[1]), pixel(i[3], r[2])};
     const DType type = compute_type(x.type());
     Expr outside = is_float(type) ? literal(type, 0.0) : literal(type, int64_t{0});
     Expr value = p.pad ? x.at_or(at, outside) : x(at);

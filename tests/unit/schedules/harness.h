@@ -36,7 +36,7 @@ void check_symbolic_schedule(const tensor::TensorFunction&, std::vector<bool> co
 struct Conv {
   int64_t n = 1, c = 16;
   Dim h = 9, w = 9;
-  int64_t o = 32, k = 3, stride = 1, pad = 1, groups = 1;
+  int64_t o = 32, k = 3, stride = 1, pad = 1, groups = 1, dilation = 1;
   bool epilogue = true;
   bool smooth = false;  // the epilogue is x * sigmoid(x), else max(0, x)
 };

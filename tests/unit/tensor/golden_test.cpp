@@ -5,7 +5,9 @@
 
 #include "support/constant.h"
 #include "tensor/evaluate.h"
+#include "tensor/index_facts.h"
 #include "tensor/parse.h"
+#include "tensor/passes/hoist_indices.h"
 #include "tensor/passes/legalize_vector_loops.h"
 #include "tensor/passes/outline_loop_nests.h"
 
@@ -29,6 +31,7 @@ Stmt run_pass(const std::string& command, const Kernel& kernel) {
     CHECK(legalize_vector_loops(body) == body);  // legal loops stay
     return body;
   }
+  if (pass == "hoist-indices") return hoist_indices(kernel.body, symbols_of(kernel));
   REQUIRE_MESSAGE(pass == "outline-loop-nests", pass);
   Machine machine;
   int depth = 0, threads = 0;
