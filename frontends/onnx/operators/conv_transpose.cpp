@@ -1,7 +1,8 @@
 // ConvTranspose, as an ordinary convolution (Shi et al., "Real-Time Single Image and Video Super-Resolution Using an
 // Efficient Sub-Pixel Convolutional Neural Network", CVPR 2016). Elements of the result whose positions are equal
 // modulo the strides form a phase. Each phase is a convolution of stride 1 with every stride-th tap of the mirrored
-// kernel; all phases are channels of one convolution, which are then interleaved.
+// kernel. All phases are channels of one convolution, or of one for each phase if the phases have different numbers of
+// taps; the channels are then interleaved.
 #include <algorithm>
 
 #include "frontends/onnx/operators/table.h"
@@ -16,8 +17,8 @@ struct TransposedAxis {
   int64_t taps, stride, dilation;
   int64_t before = 0;  // elements that the padding removes from the start of the full result
 
-  int64_t taps_per_phase() const { return (taps + stride - 1) / stride; }
-  int64_t reach() const { return (taps_per_phase() - 1) * dilation; }
+  int64_t taps_of(int64_t phase) const { return (taps - phase + stride - 1) / stride; }
+  int64_t taps_per_phase() const { return taps_of(0); }  // of the phase that has most
   int64_t first() const { return before >= 0 ? before / stride : -((-before + stride - 1) / stride); }
   Dim windows() const { return floor_div(Dim(before) + out - Dim(1), stride) + Dim(1 - first()); }
 };
@@ -150,21 +151,74 @@ Value phase_weights(Node& n, Value weight, const Transposed& t) {
   return n.reshape(n.call("transpose", {weight}, {{"axes", order}}), result);
 }
 
+// The weight of one phase: from [inputs, outputs / groups, taps...] to [outputs, inputs / groups, taps of the
+// phase...], mirrored. `phase` has a number for each axis.
+Value weight_of_phase(Node& n, Value weight, const Transposed& t, const std::vector<int64_t>& phase) {
+  relay::AttrList begin, end, strides;
+  std::vector<int64_t> axes, order = {0, 2, 1};
+  Shape split = {t.groups, t.inputs / t.groups, t.outputs / t.groups}, result = {t.outputs, t.inputs / t.groups};
+  for (size_t k = 0; k < t.axes.size(); ++k) {
+    const TransposedAxis& axis = t.axes[k];
+    const int64_t taps = axis.taps_of(phase[k]);
+    begin.emplace_back(phase[k] + (taps - 1) * axis.stride);
+    end.emplace_back(-axis.taps - 1);
+    strides.emplace_back(-axis.stride);
+    axes.push_back(static_cast<int64_t>(k) + 2);
+    order.push_back(static_cast<int64_t>(k) + 3);
+    split.emplace_back(taps);
+    result.emplace_back(taps);
+  }
+  weight = n.call("strided_slice", {weight}, {{"begin", begin}, {"end", end}, {"strides", strides}, {"axes", axes}});
+  return n.reshape(n.call("transpose", {n.reshape(weight, split)}, {{"axes", order}}), result);
+}
+
+// The convolution of X with the weight of one phase or of all, for all windows. Empty after an error.
+std::optional<Value> convolved(Node& n, const Value& weight, const Transposed& t) {
+  std::vector<std::pair<int64_t, int64_t>> crop(2, {0, 0});
+  std::vector<int64_t> before, after, dilation, taps = static_shape(weight.type.shape);
+  taps.erase(taps.begin(), taps.begin() + 2);
+  for (size_t k = 0; k < t.axes.size(); ++k) {
+    const TransposedAxis& axis = t.axes[k];
+    const int64_t first = (taps[k] - 1) * axis.dilation - axis.first();
+    const Dim last = axis.windows() - axis.in + Dim(axis.first());
+    if (!n.check(
+            last.is_constant(), DiagnosticId::dynamic_shape,
+            "a transposed convolution of symbolic size needs a result whose size is a multiple of it, and a number",
+            "give the sizes with --dim NAME=VALUE"))
+      return std::nullopt;
+    crop.emplace_back(std::min<int64_t>(first, 0), std::min<int64_t>(last.value(), 0));
+    before.push_back(std::max<int64_t>(first, 0));
+    after.push_back(std::max<int64_t>(last.value(), 0));
+    dilation.push_back(axis.dilation);
+  }
+  before.insert(before.end(), after.begin(), after.end());
+  return n.call(fmt::format("nn.conv{}d", t.axes.size()), {padded(n, n.in(0), crop), weight},
+                {{"padding", before},
+                 {"dilation", dilation},
+                 {"groups", t.groups},
+                 {"channels", weight.type.shape[0].value()},
+                 {"kernel_size", taps}});
+}
+
 // The phases of [batch, outputs * phases, windows...], interleaved, without the elements that the padding removes.
-Value interleave(Node& n, Value phases, const Transposed& t) {
+// `phases_first`: the channels are those of the first phase, then of the second, ..; else the phases of each output are
+// next to each other.
+Value interleave(Node& n, Value phases, const Transposed& t, bool phases_first) {
   const auto rank = static_cast<int64_t>(t.axes.size());
-  Shape split = {t.batch, t.outputs}, whole = split;
-  std::vector<int64_t> order = {0, 1}, axes;
+  Shape split = {t.batch}, whole = {t.batch, t.outputs};
+  std::vector<int64_t> order = {0, phases_first ? 1 + rank : 1}, axes;
   relay::AttrList begin;
   Shape end;
   bool crops = false;
+  if (!phases_first) split.emplace_back(t.outputs);
   for (const TransposedAxis& axis : t.axes) split.emplace_back(axis.stride);
+  if (phases_first) split.emplace_back(t.outputs);
   for (int64_t k = 0; k < rank; ++k) {
     const TransposedAxis& axis = t.axes[static_cast<size_t>(k)];
     const int64_t skipped = axis.before - axis.first() * axis.stride;
     split.push_back(axis.windows());
     whole.push_back(axis.windows() * Dim(axis.stride));
-    order.insert(order.end(), {2 + rank + k, 2 + k});
+    order.insert(order.end(), {2 + rank + k, (phases_first ? 1 : 2) + k});
     axes.push_back(2 + k);
     begin.emplace_back(skipped);
     end.push_back(Dim(skipped) + axis.out);
@@ -183,35 +237,45 @@ Value phase_bias(Node& n, const Value& bias, const Transposed& t) {
   return n.reshape(all, {t.outputs * t.phases});
 }
 
+// Whether each phase is a convolution of its own: as channels of one convolution, the phases with fewer taps would be
+// multiplied by many zeros. Small convolutions take less time than calls of several.
+bool prefers_separate_phases(const Transposed& t) {
+  constexpr int64_t fewest_weights = 1024;  // of a tap
+  int64_t taps = 1, with_zeros = 1;
+  for (const TransposedAxis& axis : t.axes) {
+    if (axis.taps < axis.stride) return false;  // a phase has no tap
+    taps *= axis.taps;
+    with_zeros *= axis.taps_per_phase() * axis.stride;
+  }
+  return 4 * with_zeros >= 5 * taps && t.inputs * (t.outputs / t.groups) >= fewest_weights;
+}
+
+// One convolution for each phase. Empty after an error.
+std::optional<Value> separate_phases(Node& n, const Value& weight, const Transposed& t) {
+  std::vector<Value> all;
+  std::vector<int64_t> phase(t.axes.size(), 0);
+  for (int64_t number = 0; number < t.phases; ++number) {
+    for (int64_t k = static_cast<int64_t>(phase.size()) - 1, rest = number; k >= 0; --k) {
+      const int64_t stride = t.axes[static_cast<size_t>(k)].stride;
+      phase[static_cast<size_t>(k)] = rest % stride;
+      rest /= stride;
+    }
+    auto result = convolved(n, weight_of_phase(n, weight, t, phase), t);
+    if (!result) return std::nullopt;
+    all.push_back(n.has(2) ? n.call("nn.bias_add", {*result, n.in(2)}, {{"axis", 1}}) : *result);
+  }
+  return n.call("concatenate", all, {{"axis", 1}});
+}
+
 Values convert_conv_transpose(Node& n) {
   auto t = read_transposed(n);
   if (!t) return {};
-  Value weight = phase_weights(n, without_dilation(n, n.in(1), *t), *t);
-  std::vector<std::pair<int64_t, int64_t>> crop(2, {0, 0});
-  std::vector<int64_t> before, after, dilation, size;
-  for (const TransposedAxis& axis : t->axes) {
-    const int64_t first = axis.reach() - axis.first();
-    const Dim last = axis.windows() - axis.in + Dim(axis.reach() - first);
-    if (!n.check(
-            last.is_constant(), DiagnosticId::dynamic_shape,
-            "a transposed convolution of symbolic size needs a result whose size is a multiple of it, and a number",
-            "give the sizes with --dim NAME=VALUE"))
-      return {};
-    crop.emplace_back(std::min<int64_t>(first, 0), std::min<int64_t>(last.value(), 0));
-    before.push_back(std::max<int64_t>(first, 0));
-    after.push_back(std::max<int64_t>(last.value(), 0));
-    dilation.push_back(axis.dilation);
-    size.push_back(axis.taps_per_phase());
-  }
-  before.insert(before.end(), after.begin(), after.end());
-  Value result = n.call(fmt::format("nn.conv{}d", t->axes.size()), {padded(n, n.in(0), crop), weight},
-                        {{"padding", before},
-                         {"dilation", dilation},
-                         {"groups", t->groups},
-                         {"channels", t->outputs * t->phases},
-                         {"kernel_size", size}});
-  if (n.has(2)) result = n.call("nn.bias_add", {result, phase_bias(n, n.in(2), *t)}, {{"axis", 1}});
-  return {interleave(n, result, *t)};
+  const Value weight = without_dilation(n, n.in(1), *t);
+  const bool is_separate = prefers_separate_phases(*t);
+  auto result = is_separate ? separate_phases(n, weight, *t) : convolved(n, phase_weights(n, weight, *t), *t);
+  if (!result) return {};
+  if (n.has(2) && !is_separate) result = n.call("nn.bias_add", {*result, phase_bias(n, n.in(2), *t)}, {{"axis", 1}});
+  return {interleave(n, *result, *t, is_separate)};
 }
 
 }  // namespace

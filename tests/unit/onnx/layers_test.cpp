@@ -72,6 +72,48 @@ TEST_CASE("ConvTranspose with groups and a bias") {
         "(1, 4, 2): 1 2 10 20 300.5 400.5 3000 4000");
 }
 
+TEST_CASE("ConvTranspose of many channels has a convolution for each phase") {
+  struct Axis {
+    int64_t in, taps, stride, dilation, before, after;
+    int64_t out() const { return stride * (in - 1) + (taps - 1) * dilation + 1 - before - after; }
+  };
+  auto check = [](const Axis& v, const Axis& h, int64_t groups) {
+    const int64_t inputs = 32 * groups, of_group = 32, outputs = of_group * groups;
+    auto small = [](int64_t k) { return static_cast<float>(k * 7 % 5 - 2); };
+    std::vector<float> x, w, bias, y;
+    for (int64_t k = 0; k < inputs * v.in * h.in; ++k) x.push_back(small(k * k + 1));
+    for (int64_t k = 0; k < inputs * of_group * v.taps * h.taps; ++k) w.push_back(small(k / 3 + k));
+    for (int64_t o = 0; o < outputs; ++o) bias.push_back(small(o));
+    for (int64_t o = 0; o < outputs; ++o)
+      y.insert(y.end(), static_cast<size_t>(v.out() * h.out()), bias[static_cast<size_t>(o)]);
+    for (int64_t i = 0; i < inputs; ++i)
+      for (int64_t o = 0; o < of_group; ++o)
+        for (int64_t tap = 0; tap < v.taps * h.taps; ++tap)
+          for (int64_t pixel = 0; pixel < v.in * h.in; ++pixel) {
+            const int64_t row = pixel / h.in * v.stride + tap / h.taps * v.dilation - v.before,
+                          column = pixel % h.in * h.stride + tap % h.taps * h.dilation - h.before;
+            if (row < 0 || row >= v.out() || column < 0 || column >= h.out()) continue;
+            const int64_t channel = i / (inputs / groups) * of_group + o;
+            y[static_cast<size_t>((channel * v.out() + row) * h.out() + column)] +=
+                x[static_cast<size_t>(i * v.in * h.in + pixel)] *
+                w[static_cast<size_t>((i * of_group + o) * v.taps * h.taps + tap)];
+          }
+    const std::string attributes = ints("strides", {v.stride, h.stride}) + ints("dilations", {v.dilation, h.dilation}) +
+                                   ints("pads", {v.before, h.before, v.after, h.after}) + integer("group", groups);
+    std::string expected = fmt::format("(1, {}, {}, {}):", outputs, v.out(), h.out());
+    for (float element : y) expected += fmt::format(" {}", element);
+    CHECK(result_of("ConvTranspose",
+                    {floats({1, inputs, v.in, h.in}, x), floats({inputs, of_group, v.taps, h.taps}, w),
+                     floats({outputs}, bias)},
+                    attributes) == expected);
+  };
+  check({3, 3, 2, 1, 0, 0}, {4, 3, 2, 1, 1, 1}, 1);
+  check({3, 5, 2, 1, 2, 1}, {2, 4, 3, 1, 0, 2}, 1);
+  check({2, 3, 2, 2, 1, 0}, {3, 3, 1, 2, 2, 2}, 1);
+  check({3, 3, 2, 1, 1, 0}, {2, 1, 1, 1, 0, 0}, 2);
+  check({2, 7, 4, 1, 3, 5}, {2, 3, 2, 1, 0, 1}, 1);
+}
+
 TEST_CASE("DepthToSpace and SpaceToDepth move blocks of pixels") {
   const Constant x = floats({1, 4, 1, 2}, {0, 1, 2, 3, 4, 5, 6, 7});
   CHECK(result_of("DepthToSpace", {x}, integer("blocksize", 2)) == "(1, 1, 2, 4): 0 2 1 3 4 6 5 7");
