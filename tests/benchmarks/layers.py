@@ -7,8 +7,9 @@
 Each layer is a model of one operator, or of a few that compute one thing. Both programs run in this process, in turn,
 each for one call at a time; a call has its data in the caches, as a layer within a network has. The ratio is the median
 time of onnxruntime over that of dlcc. A layer whose results differ is an error. The floor of a layer is its FLOPs at the
-peak that `dlcc bench` measures in the same run; it is given for layers of at least 1 MFLOP. Needs a C compiler, onnx,
-onnxruntime and numpy.
+peak, or its inputs, weights and results at the bandwidth, that `dlcc bench` measures in the same run. It is compared with
+the fastest call, since other programs of the machine slow some calls down, and only for layers of at least 1 MFLOP.
+Needs a C compiler, onnx, onnxruntime and numpy.
 """
 import argparse
 import ctypes
@@ -264,12 +265,13 @@ def seconds_of(call):
 
 
 def measure(layer, options):
-    """The median times of dlcc and of onnxruntime, in seconds."""
+    """The median times of dlcc and of onnxruntime, the least time of dlcc, in seconds, and the bytes of all tensors."""
     model = layer.model()
     session = session_of(model, options)
     with tempfile.TemporaryDirectory() as folder:
         ours = Compiled(model, layer.feed, pathlib.Path(folder), options)
-        if not agree(session.run(None, layer.feed), ours()):
+        expected = session.run(None, layer.feed)
+        if not agree(expected, ours()):
             raise RuntimeError("the results differ")
         theirs = bound_call(session, layer.feed)
         theirs()
@@ -278,15 +280,17 @@ def measure(layer, options):
         while time.perf_counter() < end or len(times[0]) < 5:
             for call, list_of in ((ours, times[0]), (theirs, times[1])):
                 list_of.append(seconds_of(call))
-        return statistics.median(times[0]), statistics.median(times[1])
+        tensors = [*layer.feed.values(), *expected, *map(numpy_helper.to_array, model.graph.initializer)]
+        return statistics.median(times[0]), statistics.median(times[1]), min(times[0]), sum(t.nbytes for t in tensors)
 
 
-def peak_of(options):
-    """GFLOP/s of multiply-adds in registers, as `dlcc bench` measures them beside a small layer."""
+def peaks_of(options):
+    """GFLOP/s of multiply-adds in registers and GB/s of reads, as `dlcc bench` measures them beside a small layer."""
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / "m.onnx"
         onnx.save(product([8, 8], [8, 8]).model(), path)
-        return json.loads(compile_with(options.dlcc, "bench", path, "--json", f"-mcpu={options.cpu}"))["peak_gflops"]
+        report = json.loads(compile_with(options.dlcc, "bench", path, "--json", f"-mcpu={options.cpu}"))
+        return report["peak_gflops"], report["bandwidth_gbs"]
 
 
 def main():
@@ -299,30 +303,37 @@ def main():
     parser.add_argument("--milliseconds", type=float, default=150, help="for each layer")
     parser.add_argument("--worst", type=int, default=20, help="the number of layers to list")
     options = parser.parse_args()
-    rng, rows, peak, failed = random.Random(1), [], peak_of(options), 0
+    rng, rows, before, failed = random.Random(1), [], peaks_of(options), 0
     layers = [layer for make in (convolutions, products, rows_and_movement) for layer in make(rng)]
     for layer in {layer.name: layer for layer in layers if options.only in layer.name}.values():
         try:
-            ours, theirs = measure(layer, options)
+            ours, theirs, least, size = measure(layer, options)
         except RuntimeError as error:
             failed += 1
             print(f"error: {layer.name}: {error}", file=sys.stderr)
             continue
-        rows.append((theirs / ours, ours, layer))
-    peak = max(peak, peak_of(options))
-    floors = []
-    for k, (ratio, ours, layer) in enumerate(sorted(rows, key=lambda row: row[0])):
-        percent = layer.flops / peak / ours / 1e7
-        if layer.flops >= 1e6:
-            floors.append(percent)
-        if k < options.worst:
-            floor = f"{percent:5.1f} % of the floor" if layer.flops >= 1e6 else " " * 22
-            print(f"{ratio:6.2f} x  {ours * 1e6:9.1f} us  {floor}  {layer.name}")
+        rows.append((theirs / ours, ours, least, layer, size))
+    peak, bandwidth = map(max, before, peaks_of(options))
+
+    def of_floor(row):
+        return 100 * max(row[3].flops / peak, row[4] / bandwidth) / row[2] / 1e9
+
+    def report(row):
+        floor = f"{of_floor(row):5.1f} % of the floor" if row[3].flops >= 1e6 else " " * 22
+        print(f"{row[0]:6.2f} x  {row[1] * 1e6:9.1f} us  {floor}  {row[3].name}")
+
+    for row in sorted(rows, key=lambda row: row[0])[:options.worst]:
+        report(row)
+    with_floors = sorted((row for row in rows if row[3].flops >= 1e6), key=of_floor)
+    print("farthest from the floor:")
+    for row in with_floors[:options.worst]:
+        report(row)
     ratios = [row[0] for row in rows]
     print(f"{len(rows)} layers, {failed} failed: lowest {min(ratios):.2f} x onnxruntime, geometric mean "
           f"{statistics.geometric_mean(ratios):.2f} x; {sum(r < 0.9 for r in ratios)} below 0.9 x")
+    floors = [of_floor(row) for row in with_floors]
     if floors:
-        print(f"of the floor at {peak:.0f} GFLOP/s: lowest {min(floors):.1f} %, median {statistics.median(floors):.1f} %, "
+        print(f"of the floor at {peak:.0f} GFLOP/s and {bandwidth:.1f} GB/s: lowest {min(floors):.1f} %, median {statistics.median(floors):.1f} %, "
               f"{sum(f < 50 for f in floors)} of {len(floors)} below 50 %")
     return 1 if failed else 0
 
