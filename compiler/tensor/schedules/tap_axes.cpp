@@ -19,10 +19,21 @@ int only_axis_in(const Expr& index, const std::vector<Axis>& axes) {
   return found;
 }
 
+// Whether the value is zero where the load is.
+bool vanishes_with(const Load& data, const Expr& value) {
+  if (const Load* l = as<Load>(value))
+    return l->buffer == data.buffer && std::ranges::equal(l->indices, data.indices, structurally_equal);
+  if (const Cast* c = as<Cast>(value)) return vanishes_with(data, c->a);
+  const Binary* b = as<Binary>(value);
+  return b && b->op == BinaryOp::mul && (vanishes_with(data, b->a) || vanishes_with(data, b->b));
+}
+
 }  // namespace
 
 std::vector<TapAxis> tap_axes(const Load& data, const Stage& stage) {
-  if (!data.otherwise || !is_literal(data.otherwise, 0) || !stage.reduction) return {};
+  const bool is_sum = stage.reduction && reducer_kind(*stage.reduction) == ReducerKind::sum;
+  const bool is_zero = data.otherwise && is_literal(data.otherwise, 0);
+  if (!is_sum || !is_zero || !vanishes_with(data, stage.values[0])) return {};
   std::vector<TapAxis> found;
   for (size_t d = 0; d < data.indices.size(); ++d) {
     const Expr& index = data.indices[d];

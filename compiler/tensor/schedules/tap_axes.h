@@ -17,7 +17,7 @@ struct TapAxis {
   int64_t extent = 0;  // of the data
 };
 
-// The tap axes of a stage's load whose reads outside of the data are zero; empty for any other load.
+// The tap axes of a load whose reads outside of the data add zero to the stage's sum; empty for any other load.
 std::vector<TapAxis> tap_axes(const Load& data, const Stage&);
 
 // Whether the tap, the variable of its axis, reads an element of the data for some of the pixels [first, first +

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <functional>
+#include <iterator>
 
 #include "tensor/analysis.h"
 #include "tensor/schedules/epilogue.h"
@@ -53,6 +54,8 @@ class TiledReductionPlanner {
     if (plan_.by_row) find_block();
     for (const Load& l : loads_of(plan_.reduced.values[0]))
       if (!add_copy(l)) return std::nullopt;
+    for (const Load& l : loads_of(plan_.reduced.values[0]))
+      std::ranges::copy(tap_axes(l, plan_.reduced), std::back_inserter(plan_.tap_axes));
     read_copies();
     if (!reads_along_row()) return std::nullopt;
     return plan_;
@@ -411,9 +414,21 @@ class TiledReductionScheduler {
       const Dim& extent = axes[k].extent;
       const bool is_short = k + 1 == axes.size() && extent.is_constant() && !is_strided &&
                             extent.value() * accumulators <= machine_.max_unrolled_updates;
+      if (const Expr condition = reads_image(k)) body = if_then(condition, body);
       body = for_loop(axes[k].var, Expr(extent), is_short ? LoopKind::unrolled : LoopKind::serial, body);
     }
     return body;
+  }
+
+  // The condition under which a tap of the reduced axis reads the image for the pixels of a tile, which are in one row.
+  // Null if there is little padding, or the axis is not one of taps.
+  Expr reads_image(size_t reduced_axis) const {
+    for (const TapAxis& a : plan_.tap_axes) {
+      const bool varies = a.pixel == plan_.row_axis || a.pixel == tile_.unrolled_axis;
+      if (a.tap == reduced_axis && !varies && share_of_padding(a, stage_, 1) >= machine_.min_share_of_padding)
+        return reads_data(a, stage_, Expr(axis(a.pixel).var), 1);
+    }
+    return {};
   }
 
   std::vector<Expr> index(const Expr& unrolled, const Expr& x) const {

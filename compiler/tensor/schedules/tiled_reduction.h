@@ -6,7 +6,7 @@
 //   padded[..] = operand, or the value read outside of it        # scratch, for operands with predicated loads
 //   parallel outer axes of the result: parallel tile of the unrolled axis: for tile of the row:
 //     acc[u, v, lane] = identity                                 # registers
-//     for reduced axes, the innermost one unrolled if it is short:
+//     for reduced axes, the innermost one unrolled if it is short, without taps that read padding only (tap_axes.h):
 //       unrolled u, v: vector lane:
 //         acc[u, v, lane] = combine(acc[u, v, lane], value(u, left + v * lanes + lane))
 //     result[.., u, .., left + v * lanes + lane] = epilogue(acc[u, v, lane])
@@ -24,6 +24,7 @@
 #include "tensor/ir.h"
 #include "tensor/machine.h"
 #include "tensor/schedules/padded_copy.h"
+#include "tensor/schedules/tap_axes.h"
 
 namespace dlcc::tensor {
 
@@ -42,6 +43,7 @@ struct TiledReductionPlan {
   int blocked_axis = -1;
   int64_t block = 1;
   std::vector<PaddedCopy> copies;
+  std::vector<TapAxis> tap_axes;  // of the loads that are zero outside of their operand
 };
 
 // The plan for stage `k`, with the next stage where that is an epilogue. Sizes may be symbolic. Empty if the result is
