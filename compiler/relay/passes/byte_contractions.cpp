@@ -81,6 +81,32 @@ Atom padded(BlockRewriter& r, const ByteData& x, std::vector<int64_t>& padding) 
   return r.emit("nn.pad", {x.stored, value}, {{"pad_width", widths}});
 }
 
+// Whether float32 has all sums of products of bytes and these weights, in any order: with S, the sum of the magnitudes
+// of an output channel's weights, they are integers up to 255 * S, which must not exceed 2^24. So is a zero point of
+// the data times the sum of the weights.
+bool are_exact_in_float(const SignedBytes& w) {
+  const int64_t inner = product(w.bytes.shape(), 1);
+  int64_t magnitude = 0;
+  for (int64_t k = 0; k < w.bytes.count(); ++k) {
+    if (k % inner == 0) magnitude = 0;
+    magnitude += std::abs(w.bytes.integer_at(k) + w.offset);
+    if (UINT8_MAX * magnitude > int64_t{1} << 24) return false;
+  }
+  return true;
+}
+
+// The weights as the convolution reads them. Those of a depthwise convolution contain their offset.
+Constant weights_of(const ByteConvolution& c, const SignedBytes& w) {
+  if (!c.is_depthwise()) return w.bytes;
+  auto as = [&]<class T>(DType type, T) {
+    std::vector<T> values;
+    for (int64_t k = 0; k < w.bytes.count(); ++k) values.push_back(static_cast<T>(w.bytes.integer_at(k) + w.offset));
+    return Constant::of<T>(type, w.bytes.shape(), values);
+  };
+  if (c.sums == dtype::f32) return as(dtype::f32, float{});
+  return w.offset == 0 ? w.bytes : as(dtype::i16, int16_t{});
+}
+
 Constant column(const std::vector<int32_t>& values) {
   return Constant::of<int32_t>(dtype::i32, {static_cast<int64_t>(values.size())}, values);
 }
@@ -165,8 +191,9 @@ std::optional<ByteConvolution> byte_convolution(const std::string& name, const C
   ByteConvolution c{name, attributes_of<ConvAttrs>(call), call.attrs, w.bytes.shape(), {}};
   const int64_t axes = static_cast<int64_t>(c.weights.size()) - 2;
   if (!is_in_own_order(c.conv, c.weights.size())) return std::nullopt;
-  if (c.conv.out_dtype || c.conv.pad_value != 0 || c.depth() > longest_sum(w) || (w.offset != 0 && c.conv.groups != 1))
-    return std::nullopt;
+  if (c.conv.out_dtype || c.conv.pad_value != 0 || c.depth() > longest_sum(w)) return std::nullopt;
+  if (c.is_depthwise() && !is_scalar(products) && are_exact_in_float(w)) c.sums = dtype::f32;
+  if (!c.is_depthwise() && (w.offset != 0 && c.conv.groups != 1)) return std::nullopt;
   if (!c.is_depthwise() && !has_rows_of_four(c.conv, c.weights)) return std::nullopt;
   c.padding = c.conv.padding;
   if (std::cmp_equal(c.padding.size(), axes)) c.padding.insert(c.padding.end(), c.padding.begin(), c.padding.end());
@@ -177,19 +204,21 @@ std::optional<ByteConvolution> byte_convolution(const std::string& name, const C
   return c;
 }
 
-Atom products(BlockRewriter& r, const ByteConvolution& c, const ByteData& x, Constant weights) {
+namespace {
+
+// sum(x * w), of the type of the convolution's sums.
+Atom products(BlockRewriter& r, const ByteConvolution& c, const ByteData& x, const SignedBytes& w) {
+  Constant weights = weights_of(c, w);
   std::vector<int64_t> padding = c.padding;
-  if (!c.is_depthwise() && reads_along_taps(c.conv, c.weights)) weights = with_more_taps(weights, padding.back());
+  if (reads_along_taps(c.conv, c.weights)) weights = with_more_taps(weights, padding.back());
   const auto pad_value = own_padding(c, x);
   const Atom data = pad_value ? x.stored : padded(r, x, padding);
   Attrs attrs = c.attrs;
   attrs["padding"] = padding;
   if (pad_value.value_or(0) != 0) attrs["pad_value"] = *pad_value;
-  attrs["out_dtype"] = std::string(c.is_depthwise() ? "float32" : "int32");
+  attrs["out_dtype"] = std::string(name(c.sums));
   return r.emit(c.name, {data, weights}, attrs);
 }
-
-namespace {
 
 // sum(x) for each pixel of the result of a convolution without groups: one channel of int32.
 Atom sums_of_data(BlockRewriter& r, const ByteConvolution& c, const ByteData& x) {
@@ -224,7 +253,18 @@ std::optional<ByteProduct> byte_product(BlockRewriter& r, const std::string& nam
 
 namespace {
 
-// -z * sum(w + offset) for each index of an axis of the weights: int32 of rank 1, constant if the zero point is.
+// -zero * sum(w + offset) for each index of an axis of the weights.
+std::vector<int32_t> corrections(int64_t zero, const SignedBytes& w, size_t axis) {
+  const std::vector<int64_t>& shape = w.bytes.shape();
+  const int64_t inner = product(shape, axis + 1);
+  std::vector<int32_t> sums(static_cast<size_t>(shape[axis]), 0);
+  for (int64_t k = 0; k < w.bytes.count(); ++k)
+    sums[static_cast<size_t>(k / inner % shape[axis])] -=
+        static_cast<int32_t>(zero * (w.bytes.integer_at(k) + w.offset));
+  return sums;
+}
+
+// The same as int32 of rank 1, constant if the zero point is.
 Atom correction(BlockRewriter& r, const ByteData& x, const SignedBytes& w, size_t axis) {
   const Constant* zero = std::get_if<Constant>(&x.zero);
   const std::vector<int32_t> sums = corrections(zero ? zero->integer_at(0) : 1, w, axis);
@@ -238,20 +278,14 @@ Atom scaled_sums(BlockRewriter& r, const Atom& sums_of_data, const SignedBytes& 
 
 }  // namespace
 
-std::vector<int32_t> corrections(int64_t zero, const SignedBytes& w, size_t axis) {
-  const std::vector<int64_t>& shape = w.bytes.shape();
-  const int64_t inner = product(shape, axis + 1);
-  std::vector<int32_t> sums(static_cast<size_t>(shape[axis]), 0);
-  for (int64_t k = 0; k < w.bytes.count(); ++k)
-    sums[static_cast<size_t>(k / inner % shape[axis])] -=
-        static_cast<int32_t>(zero * (w.bytes.integer_at(k) + w.offset));
-  return sums;
-}
-
-Atom integer_sums(BlockRewriter& r, const ByteConvolution& c, const ByteData& x, const SignedBytes& w) {
-  Atom sums = products(r, c, x, w.bytes);
-  if (w.offset != 0) sums = r.emit("add", {sums, scaled_sums(r, sums_of_data(r, c, x), w)});
-  return x.is_centred() ? sums : r.emit("nn.bias_add", {sums, correction(r, x, w, 0)}, {{"axis", int64_t{1}}});
+Atom exact_sums(BlockRewriter& r, const ByteConvolution& c, const ByteData& x, const SignedBytes& w, DType type) {
+  auto of_type = [&](const Atom& value) {
+    return r.tensor(value).dtype == type ? value : r.emit("cast", {value}, {{"dtype", std::string(name(type))}});
+  };
+  Atom sums = of_type(products(r, c, x, w));
+  if (w.offset != 0 && !c.is_depthwise()) sums = r.emit("add", {sums, scaled_sums(r, sums_of_data(r, c, x), w)});
+  if (x.is_centred()) return sums;
+  return r.emit("nn.bias_add", {sums, of_type(correction(r, x, w, 0))}, {{"axis", int64_t{1}}});
 }
 
 Atom integer_sums(BlockRewriter& r, const ByteProduct& p, const ByteData& x, const SignedBytes& w) {
@@ -319,11 +353,12 @@ std::optional<Atom> contraction_of_integers(BlockRewriter& r, const std::string&
     return integer_sums(r, *p, *x, *w);
   }
   const auto c = byte_convolution(name, call, *w, products);
-  if (!c || c->is_depthwise()) return std::nullopt;  // converting sums of floats takes longer than adding integers
+  if (!c) return std::nullopt;
   const bool pads = std::ranges::any_of(c->padding, [](int64_t p) { return p != 0; }) && !x->is_centred();
-  if (pads && !fits_data(r, x->zero, r.tensor(x->stored).dtype)) return std::nullopt;
-  convert(r, *x, data_type);
-  return integer_sums(r, *c, *x, *w);
+  const DType type = r.tensor(x->stored).dtype;
+  if (pads && !fits_data(r, x->zero, type)) return std::nullopt;
+  convert(r, *x, c->is_depthwise() && type == dtype::u8 ? type : data_type);
+  return exact_sums(r, *c, *x, *w, dtype::i32);
 }
 
 }  // namespace dlcc::relay

@@ -12,6 +12,9 @@
 // offset of -128 for those that take signed data. Where padded data has a zero point other than 0, the padding is an
 // operation of its own; without vectors, a convolution of an image pads the rows that it reads. The last axis of a
 // kernel over few channels gets taps of weight 0, so that their number is a multiple of four.
+//
+// A depthwise convolution, of one input channel a group, has no four neighbouring products to add. Its data is widened:
+// without vectors to int32, and with vectors to float32, if float32 is proved to have all sums of its products exactly.
 #pragma once
 
 #include <optional>
@@ -62,16 +65,13 @@ struct ByteConvolution {
   Attrs attrs;
   std::vector<int64_t> weights, padding;  // the shape of the weights; the padding before each axis, then after each
   bool pads_rows = false;                 // whether it pads with zero points other than 0
+  DType sums = dtype::i32;                // float32 where a depthwise convolution adds exactly in it
 
-  // One input channel a group: products() takes weights of float32 and adds in float32.
-  bool is_depthwise() const { return conv.groups > 1 && weights[1] == 1; }
-  int64_t depth() const;  // the number of products in a sum
+  bool is_depthwise() const { return conv.groups > 1 && weights[1] == 1; }  // one input channel a group
+  int64_t depth() const;                                                    // the number of products in a sum
 };
 std::optional<ByteConvolution> byte_convolution(const std::string& name, const Call&, const SignedBytes&,
                                                 tensor::ByteProducts);
-
-// sum(x * w): in int32, or in float32 for a depthwise convolution.
-Atom products(BlockRewriter&, const ByteConvolution&, const ByteData&, Constant weights);
 
 // A matrix product that can be computed on bytes.
 struct ByteProduct {
@@ -81,17 +81,14 @@ struct ByteProduct {
 };
 std::optional<ByteProduct> byte_product(BlockRewriter&, const std::string& name, const Call&, const SignedBytes&);
 
-// sum((x - z) * w), in int32. The convolution is not depthwise.
-Atom integer_sums(BlockRewriter&, const ByteConvolution&, const ByteData&, const SignedBytes&);
+// sum((x - z) * w), of a type that has all sums exactly: int32, or ByteConvolution::sums if z is a constant byte.
+Atom exact_sums(BlockRewriter&, const ByteConvolution&, const ByteData&, const SignedBytes&, DType type);
 Atom integer_sums(BlockRewriter&, const ByteProduct&, const ByteData&, const SignedBytes&);
 
 // sum((x - a) * (w - b)) of two tensors that are not constant, in int32, for a call of a matrix product of the two. The
 // zero points a and b are constants, and x is of the machine's type of data. Nothing if sums may not fit in int32, the
 // sizes are not known, or there are so few rows or columns that sums of floats are as fast.
 std::optional<Atom> product_of_data(BlockRewriter&, const std::string& name, const Call& call, ByteData x, ByteData w);
-
-// -zero * sum(w) for each index of an axis of the weights.
-std::vector<int32_t> corrections(int64_t zero, const SignedBytes& weights, size_t axis);
 
 // A contraction of int32 whose data is bytes minus a zero point and whose weights are constant, computed on bytes of
 // the machine's type of data. Nothing if `call` is no such contraction.

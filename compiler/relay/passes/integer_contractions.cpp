@@ -6,13 +6,13 @@
 //   operation                                         becomes
 //   conv(cast(x, int32) - zero, w)                    conv(x, w, int32) + c, where c = -zero * sum(w)
 //   conv(dequantize(x, s, zero), dequantize(w, t))    cast(conv(x, w, int32) + c) * (s * t)
-//   the same, one input channel a group               conv(x, w * t * s, float32) + c * (s * t)
 //   dense(..), matmul(..) likewise                    cast(dense(x, w, int32) + c) * (s * t)
 //   batch_matmul of two dequantized tensors           cast(batch_matmul(x, w, int32) + sums) * (s * t)
 //   quantize(f, u, zero) of such a value              cast(round(f * (1 / u)) + zero), f elementwise operations of it
 //
-// The first sum is exact. The standard rounds each dequantized number to float32 and each product and sum as well, and
-// divides by u. Hence a result may differ by 1 where the number to be rounded is close to a tie.
+// The sums of products are exact, in int32, or in float32 for some depthwise convolutions. The standard rounds each
+// dequantized number to float32 and each product and sum as well, and divides by u. Hence a result may differ by 1
+// where the number to be rounded is close to a tie.
 //
 // byte_contractions.h describes the operations on bytes. Without vectors, all readers of data of the other type read it
 // with an offset, and the sum with the zero point of a result is saturated in integers.
@@ -78,19 +78,19 @@ class Rewriter {
     return Dequantized{call->args[0], *scale, static_cast<int64_t>(*zero), axis};
   }
 
-  // Data of bytes with one scale, of the machine's type of data. Sums of floats read unsigned data as it was stored:
-  // its zero point is often 0.
-  std::optional<Dequantized> data_of(BlockRewriter& r, const Atom& a, bool adds_floats = false) const {
+  // Data of bytes with one scale, of the machine's type of data. Depthwise convolutions read unsigned data as it was
+  // stored: its zero point is often 0.
+  std::optional<Dequantized> data_of(BlockRewriter& r, const Atom& a, bool is_depthwise = false) const {
     auto x = dequantized(r, a);
     if (!x || x->scale.count() != 1) return std::nullopt;
     const DType type = r.tensor(x->stored).dtype;
     if (!is_byte(type)) return std::nullopt;
-    if (const auto original = unsigned_data_.find(id_of(x->stored)); adds_floats && original != unsigned_data_.end()) {
+    if (const auto original = unsigned_data_.find(id_of(x->stored)); is_depthwise && original != unsigned_data_.end()) {
       x->stored = original->second;
       x->zero += offset_between(type, dtype::u8);
       return x;
     }
-    const DType to = adds_floats && type == dtype::u8 ? type : data_type_;
+    const DType to = is_depthwise && type == dtype::u8 ? type : data_type_;
     x->stored = with_offset(r, x->stored, to);
     x->zero += offset_between(type, to);
     return x;
@@ -136,15 +136,23 @@ class Rewriter {
 
   // ---- constants
 
-  // s * t as float32: one number, or a column along the channels of a result with `trailing` axes after them.
-  static Constant product_of_scales(const Constant& s, const Constant& t, int64_t trailing) {
+  static float product_of_scales(const Constant& s, const Constant& t, int64_t channel) {
+    return static_cast<float>(s.number_at(0)) * static_cast<float>(t.number_at(t.count() == 1 ? 0 : channel));
+  }
+
+  // s * t as float32, a column along the channels of a result with `trailing` axes after them.
+  static Constant column_of_scales(const Constant& s, const Constant& t, int64_t channels, int64_t trailing) {
     std::vector<float> values;
-    for (int64_t k = 0; k < t.count(); ++k)
-      values.push_back(static_cast<float>(s.number_at(0)) * static_cast<float>(t.number_at(k)));
-    if (values.size() == 1) return Constant::of<float>(dtype::f32, {}, values);
+    for (int64_t k = 0; k < channels; ++k) values.push_back(product_of_scales(s, t, k));
     std::vector<int64_t> shape(static_cast<size_t>(trailing) + 1, 1);
-    shape[0] = t.count();
+    shape[0] = channels;
     return Constant::of<float>(dtype::f32, shape, values);
+  }
+
+  // The same, but one number if there is one scale.
+  static Constant scales_of(const Constant& s, const Constant& t, int64_t trailing) {
+    if (t.count() == 1) return Constant::of<float>(dtype::f32, {}, {product_of_scales(s, t, 0)});
+    return column_of_scales(s, t, t.count(), trailing);
   }
 
   // ---- contractions
@@ -158,19 +166,16 @@ class Rewriter {
     if (const auto p = byte_product(r, name, call, w->integers)) {
       const auto x = data_of(r, call.args[0]);
       if (!x) return std::nullopt;
-      return scaled(r, integer_sums(r, *p, x->bytes(), w->integers), product_of_scales(x->scale, w->scale, 0));
+      return scaled(r, integer_sums(r, *p, x->bytes(), w->integers), scales_of(x->scale, w->scale, 0));
     }
     const auto c = byte_convolution(name, call, w->integers, products_);
     const auto x = c ? data_of(r, call.args[0], c->is_depthwise()) : std::nullopt;
     if (!x) return std::nullopt;
-    const Constant scales = product_of_scales(x->scale, w->scale, static_cast<int64_t>(c->weights.size()) - 2);
-    if (!c->is_depthwise()) return scaled(r, integer_sums(r, *c, x->bytes(), w->integers), scales);
-    const Atom sums = rescalable(r, [c, bytes = x->bytes(), w, scales](BlockRewriter& rewriter, double factor) {
-      return products(rewriter, *c, bytes, scaled_weights(w->integers.bytes, times(scales, factor)));
-    });
-    if (x->zero == 0) return sums;
-    const Constant offsets = scaled_offsets(corrections(x->zero, w->integers, 0), scales);
-    return noted(r.emit("nn.bias_add", {sums, offsets}, {{"axis", int64_t{1}}}));
+    const Atom sums = exact_sums(r, *c, x->bytes(), w->integers, c->sums);
+    const int64_t trailing = static_cast<int64_t>(c->weights.size()) - 2;
+    if (!c->is_depthwise()) return scaled(r, sums, scales_of(x->scale, w->scale, trailing));
+    // Also one scale is a column: a number would be part of the kernel, which equal convolutions then do not share.
+    return scaled(r, sums, column_of_scales(x->scale, w->scale, c->weights[0], trailing));
   }
 
   Result product_of_activations(BlockRewriter& r, const std::string& name, const Call& call) {
@@ -180,36 +185,13 @@ class Rewriter {
     const auto x = data_of(r, call.args[0]);
     const Result sums = x ? product_of_data(r, name, call, x->bytes(), w->bytes()) : std::nullopt;
     if (!sums) return std::nullopt;
-    return scaled(r, *sums, product_of_scales(x->scale, w->scale, 0));
-  }
-
-  static double scale_of(const Constant& scales, int64_t channel) {
-    return scales.number_at(scales.count() == 1 ? 0 : channel);
-  }
-  static Constant scaled_weights(const Constant& w, const Constant& scales) {
-    const int64_t inner = w.count() / w.shape()[0];
-    std::vector<float> values;
-    for (int64_t k = 0; k < w.count(); ++k)
-      values.push_back(static_cast<float>(static_cast<double>(w.integer_at(k)) * scale_of(scales, k / inner)));
-    return Constant::of<float>(dtype::f32, w.shape(), values);
-  }
-  static Constant scaled_offsets(const std::vector<int32_t>& offsets, const Constant& scales) {
-    std::vector<float> values;
-    for (size_t k = 0; k < offsets.size(); ++k)
-      values.push_back(static_cast<float>(offsets[k] * scale_of(scales, static_cast<int64_t>(k))));
-    return Constant::of<float>(dtype::f32, {static_cast<int64_t>(offsets.size())}, values);
+    return scaled(r, *sums, scales_of(x->scale, w->scale, 0));
   }
 
   // ---- results
 
   // Emits a value times a factor.
   using EmitScaled = std::function<Atom(BlockRewriter&, double factor)>;
-
-  Atom rescalable(BlockRewriter& r, EmitScaled emit) {
-    Atom value = noted(emit(r, 1));
-    scaled_[std::get<Var>(value)->id] = std::move(emit);
-    return value;
-  }
 
   static Constant times(const Constant& scales, double factor) {
     std::vector<float> values;
@@ -218,10 +200,14 @@ class Rewriter {
   }
 
   Atom scaled(BlockRewriter& r, const Atom& sums, const Constant& scales) {
-    const Atom numbers = r.emit("cast", {sums}, {{"dtype", std::string("float32")}});
-    return rescalable(r, [numbers, scales](BlockRewriter& rewriter, double factor) {
+    const bool are_floats = r.tensor(sums).dtype == dtype::f32;
+    const Atom numbers = are_floats ? sums : r.emit("cast", {sums}, {{"dtype", std::string("float32")}});
+    EmitScaled emit = [numbers, scales](BlockRewriter& rewriter, double factor) {
       return rewriter.emit("multiply", {numbers, times(scales, factor)});
-    });
+    };
+    Atom value = noted(emit(r, 1));
+    scaled_[std::get<Var>(value)->id] = std::move(emit);
+    return value;
   }
 
   Atom noted(Atom value) {

@@ -129,7 +129,8 @@ bool is_finite(const std::optional<Constant>& scaled) {
   return true;
 }
 
-// y * factor, with the factor moved into the operands of y; empty if y cannot absorb it.
+// y * factor, with the factor moved into the operands of y; empty if y cannot absorb it. Sums of products of integers,
+// which are exact, stay as they are.
 Result absorb_scale(BlockRewriter& r, const Atom& y, const Atom& factor, int depth = 0) {
   if (depth > max_additions || !r.used_once(y) || !r.definition(y)) return std::nullopt;
   TensorType type = r.tensor(y);
@@ -137,6 +138,7 @@ Result absorb_scale(BlockRewriter& r, const Atom& y, const Atom& factor, int dep
   if (const Call* found = contraction_of(r, y, c)) {
     Call call = *found;  // emitting operations moves the original
     if (!r.is_constant(call.args[1]) || r.tensor(call.args[1]).dtype != type.dtype) return std::nullopt;
+    if (!is_float(r.tensor(call.args[0]).dtype)) return std::nullopt;
     Result vector = along_axis(r, factor, type, c.result_axis);
     if (!vector) return std::nullopt;
     const auto weights = r.value(call.args[1]), factors = r.value(*vector);

@@ -131,24 +131,25 @@ class WindowReductionScheduler {
       });
     };
     if (tiling_.partial_axis < 0)
-      return allocate(acc, sequence({init, serial_loops(guarded(add), nullptr), store_results(acc)}));
+      return allocate(acc, sequence({init, outer_taps(guarded(add), nullptr), store_results(acc)}));
     Buffer total = make_buffer("total", identity.type(), acc->shape, Scope::local, storage_alignment);
     Stmt clear = all([&](const auto& element, const auto&) { return store(total, element, identity); });
     Stmt add_partial = all([&](const auto& element, const auto&) {
       return store(total, element, load(total, element) + load(acc, element));
     });
-    Stmt sum = serial_loops(guarded(add), sequence({add_partial, init}));
+    Stmt sum = outer_taps(guarded(add), sequence({add_partial, init}));
     return allocate(total, allocate(acc, sequence({clear, init, sum, store_results(total)})));
   }
 
   // ---- loops over the reduced axes
 
-  // The loops over the axes that are not unrolled; `after_partial` follows each partial sum.
-  Stmt serial_loops(Stmt body, const Stmt& after_partial) const {
+  // The loops around the taps of the unrolled axis; `after_partial` follows each partial sum.
+  Stmt outer_taps(Stmt body, const Stmt& after_partial) const {
+    const LoopKind kind = tiling_.unrolls_all_axes ? LoopKind::unrolled : LoopKind::serial;
     for (int r = static_cast<int>(stage_.reduction->axes.size()); r-- > 0;) {
       if (r == tiling_.unrolled_axis) continue;
       body = r == tiling_.partial_axis ? partial_sums(body, after_partial)
-                                       : for_loop(reduced(r).var, reduced(r).extent.value(), LoopKind::serial, body);
+                                       : for_loop(reduced(r).var, reduced(r).extent.value(), kind, body);
     }
     return body;
   }

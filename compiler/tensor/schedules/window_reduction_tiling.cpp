@@ -71,6 +71,7 @@ class Chooser {
     choose_unrolling();
     choose_partial_sums();
     choose_row_tiles();
+    choose_loops();
     return tiling_;
   }
 
@@ -97,11 +98,27 @@ class Chooser {
     return tiling_.x_axis < 0 || stage_.axes[static_cast<size_t>(tiling_.x_axis)].extent.is_constant();
   }
 
+  // Whether the sums are in general registers, of which weights, elements of the operand and addresses need some, too:
+  // integers without vectors. Without an FPU, an epilogue of floats takes more code and time than the sums, so that
+  // their tiles stay those of floats.
+  bool is_in_general_registers() const {
+    return tiling_.lanes == 1 && machine_.has_fma && is_integer(stage_.reduction->identity[0].type());
+  }
+
+  // A third of the general registers are accumulators. A row that is a little longer is one tile, too: some values are
+  // loaded again, but taps and epilogue have less overhead than those of two tiles.
+  void choose_tile_of_integers() {
+    const int64_t most = machine_.accumulators_in_flight, registers = machine_.general_registers;
+    const bool is_short = is_static_row() && extent(tiling_.x_axis) <= std::min(registers / 2, most);
+    tiling_.results = is_short ? extent(tiling_.x_axis) : std::min(registers / 3, most);
+  }
+
   // Chooses as many accumulators as hide the latency of an addition. Further registers hold the elements that
   // neighbouring results share (Machine::shared_element_registers), for each block the operands that do not depend on
   // the reduced axes, and without FMA the product. Half of the registers are accumulators, so that each has a register
   // for its operand.
   void choose_tile() {
+    if (is_in_general_registers()) return choose_tile_of_integers();
     const int64_t product = machine_.has_fma ? 0 : 1;
     int64_t registers =
                 machine_.vector_registers - machine_.unassigned_registers - machine_.shared_element_registers - product,
@@ -169,6 +186,16 @@ class Chooser {
                                      [&](int64_t begin, int64_t size) { return row_reads_outside(begin, size); });
     if (std::ssize(tiling_.row_tiles) > machine_.max_row_tiles)
       tiling_.row_tiles = split_evenly(width, tiling_.results);
+  }
+
+  // Without vectors, a loop over few taps takes as long as their products: the addresses of a row are computed in each
+  // iteration. All taps are unrolled if the tiles of a row together have few updates.
+  void choose_loops() {
+    if (!is_in_general_registers() || tiling_.unrolled_axis < 0 || tiling_.row_tiles.empty()) return;
+    int64_t updates = 0;
+    for (const EqualTiles& t : tiling_.row_tiles) updates += t.size;
+    for (const Axis& a : reduced()) updates *= a.extent.value();
+    tiling_.unrolls_all_axes = updates <= machine_.max_unrolled_updates;
   }
 
   bool row_reads_outside(int64_t begin, int64_t size) const {

@@ -27,6 +27,7 @@ struct WindowTiling {
   int64_t results = 1;                // neighbouring results of a row in a tile, at most
   int64_t blocks = 1;                 // channel blocks in a tile, at most
   int unrolled_axis = -1;             // the reduced axis that is unrolled, or -1
+  bool unrolls_all_axes = false;      // whether the other reduced axes are unrolled, too
   int partial_axis = -1;              // the reduced axis that is divided for partial sums, or -1: one sum
   int64_t partial_extent = 0;         // indices of partial_axis in a partial sum, with all inner reduced axes
   std::vector<EqualTiles> row_tiles;  // of x_axis; none if its extent is symbolic

@@ -59,10 +59,10 @@ Difference difference(const std::string& body, const Constant& x, const Constant
 }
 
 // The type of the data of a network, and how a machine multiplies bytes.
-const std::pair<DType, tensor::ByteProducts> data_and_products[] = {{dtype::u8, tensor::ByteProducts::dot},
-                                                                    {dtype::i8, tensor::ByteProducts::dot},
-                                                                    {dtype::u8, tensor::ByteProducts::signed_dot},
-                                                                    {dtype::i8, tensor::ByteProducts::signed_dot}};
+const std::pair<DType, tensor::ByteProducts> data_and_products[] = {
+    {dtype::u8, tensor::ByteProducts::dot},          {dtype::i8, tensor::ByteProducts::dot},
+    {dtype::u8, tensor::ByteProducts::signed_dot},   {dtype::i8, tensor::ByteProducts::signed_dot},
+    {dtype::u8, tensor::ByteProducts::scalar_pairs}, {dtype::i8, tensor::ByteProducts::scalar_dot}};
 
 }  // namespace
 
@@ -79,8 +79,8 @@ TEST_CASE("integer contractions differ from the standard by 1 in fewer than one 
         CAPTURE(call);
         CAPTURE(stored);
         const std::string sums = fmt::format(fmt::runtime(call), x, fmt::format(fmt::runtime(weights), axis));
-        const Difference d =
-            difference(fmt::format(fmt::runtime(output), sums, 100 + zero, stored), data, w, scales(channels), products);
+        const Difference d = difference(fmt::format(fmt::runtime(output), sums, 100 + zero, stored), data, w,
+                                        scales(channels), products);
         CHECK(d.largest <= 1);
         elements += d.elements, all += d.all;
       };
@@ -99,6 +99,8 @@ TEST_CASE("integer contractions differ from the standard by 1 in fewer than one 
         check("nn.conv2d({}, {}, padding=[1, 1, 1, 1])", bytes(type, {1, 16, 9, 9}, 1),
               bytes(dtype::u8, {32, 16, 3, 3}, 2), 32, 0);
         check("nn.matmul({}, {})", bytes(type, {2, 19, 64}, 11), bytes(dtype::u8, {64, 40}, 12), 40, 1);
+        check("nn.conv2d({}, {}, padding=[1, 1, 1, 1], groups=24)", bytes(type, {1, 24, 9, 8}, 5),
+              bytes(dtype::u8, {24, 1, 3, 3}, 6), 24, 0);
       }
     }
   CHECK(all > 60000);
@@ -108,10 +110,10 @@ TEST_CASE("integer contractions differ from the standard by 1 in fewer than one 
 TEST_CASE("sums that may not fit in int32 stay sums of floats") {
   auto result = [](int64_t k, int weight_zero) {
     const std::string w = fmt::format("qnn.dequantize(%w, 0.5f, cast({}, dtype=\"uint8\"))", weight_zero);
-    const std::string text =
-        fmt::format("def @main(%x: Tensor[(1, {0}), uint8], %w: Tensor[(1, {0}), uint8]) {{"
-                    "  nn.dense(qnn.dequantize(%x, 0.5f, cast(0, dtype=\"uint8\")), {1}) }}",
-                    k, w);
+    const std::string text = fmt::format(
+        "def @main(%x: Tensor[(1, {0}), uint8], %w: Tensor[(1, {0}), uint8]) {{"
+        "  nn.dense(qnn.dequantize(%x, 0.5f, cast(0, dtype=\"uint8\")), {1}) }}",
+        k, w);
     Diagnostics d;
     auto module = frontends::import_relay(text, {}, d);
     REQUIRE_MESSAGE(module, d.str());
@@ -153,19 +155,36 @@ TEST_CASE("contractions of bytes minus zero points keep their integers") {
         check("nn.conv2d({}, {}, padding=[1, 1, 0, 2], strides=[2, 1])", {1, 16, 9, 9}, {32, 16, 3, 3});
         check("nn.conv2d({}, {}, padding=[1, 1, 1, 1])", {2, 3, 8, 7}, {16, 3, 3, 3});
         check("nn.conv1d({}, {}, dilation=[2])", {1, 8, 12}, {8, 8, 3});
+        check("nn.conv2d({}, {}, padding=[1, 1, 0, 2], groups=6)", {2, 6, 9, 9}, {12, 1, 3, 3});
+        check("nn.conv1d({}, {}, padding=[1, 1], groups=8)", {1, 8, 12}, {8, 1, 3});
         check("nn.dense({}, {})", {5, 64}, {24, 64});
         check("nn.matmul({}, {})", {2, 3, 64}, {64, 24});
       }
 }
 
+TEST_CASE("depthwise sums that float32 does not have are exact") {
+  // The largest sums are 255 * 127 * 841 and 255 * 255 * 841, more than 2^24.
+  for (const auto& [type, products] : data_and_products)
+    for (const char* zero : {"127", "0"}) {
+      const std::string body = fmt::format(
+          "nn.conv2d(cast(%x, dtype=\"int32\"), cast(%w, dtype=\"int32\") - {}, padding=[14, 14, 14, 14], groups=2)",
+          zero);
+      const Difference d =
+          difference(body, bytes(type, {1, 2, 29, 5}, 1), bytes(dtype::u8, {2, 1, 29, 29}, 2), scales(1), products);
+      CHECK(d.largest == 0);
+    }
+}
+
 TEST_CASE("data is not padded with a zero point that may not be a byte") {
   for (const auto& [type, products] : data_and_products)
-    for (const std::string zero : {"300", "-200", "max(cast(%x, dtype=\"int32\")) * 7", "cast(max(%x), dtype=\"int32\")"})
+    for (const std::string zero :
+         {"300", "-200", "max(cast(%x, dtype=\"int32\")) * 7", "cast(max(%x), dtype=\"int32\")"})
       for (const char* padding : {"1", "0"}) {
         CAPTURE(zero);
         const bool is_byte = zero.starts_with("cast") || *padding == '0';
         const Difference d = difference(
-            fmt::format("nn.conv2d(cast(%x, dtype=\"int32\") - ({}), cast(%w, dtype=\"int32\"), padding=[{}])", zero, padding),
+            fmt::format("nn.conv2d(cast(%x, dtype=\"int32\") - ({}), cast(%w, dtype=\"int32\"), padding=[{}])", zero,
+                        padding),
             bytes(type, {1, 16, 5, 6}, 1), bytes(dtype::i8, {16, 16, 3, 3}, 2), scales(1), products, is_byte);
         CHECK(d.largest == 0);
       }
