@@ -86,7 +86,6 @@ Value* KernelEmitter::emit_new(const Expr& e) {
                           if (lanes_ && x.var.get() == lanes_->var) {
                             Linear lane;
                             lane.lane = 1;
-                            lane.terms.push_back({lanes_->base, 1, 0, lanes_->base_range});
                             return vector_of(lane);
                           }
                           auto it = bindings_.find(x.var.get());

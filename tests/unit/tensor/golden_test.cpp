@@ -1,6 +1,7 @@
 // Golden tests (golden.h) of passes over kernels. The input is a kernel; the command is the name of the pass, for
-// outline-loop-nests with the maximum depth, the number of threads and the cost of a call. The kernel before and after
-// the pass computes the same.
+// outline-loop-nests with the maximum depth, the number of threads and the cost of a call, for strip-mine-vector-loops
+// with the bytes of a vector and, if the CPU has them, `lookups`. The kernel before and after the pass computes the
+// same.
 #include "golden.h"
 
 #include "support/constant.h"
@@ -8,6 +9,7 @@
 #include "tensor/parse.h"
 #include "tensor/passes/legalize_vector_loops.h"
 #include "tensor/passes/outline_loop_nests.h"
+#include "tensor/passes/strip_mine_vector_loops.h"
 
 namespace dlcc::tensor {
 namespace {
@@ -29,8 +31,15 @@ Stmt run_pass(const std::string& command, const Kernel& kernel) {
     CHECK(legalize_vector_loops(body) == body);  // legal loops stay
     return body;
   }
-  REQUIRE_MESSAGE(pass == "outline-loop-nests", pass);
   Machine machine;
+  if (pass == "strip-mine-vector-loops") {
+    std::string lookups;
+    words >> machine.vector_bytes;
+    REQUIRE(words);
+    words >> lookups;
+    return strip_mine_vector_loops(kernel.body, machine, lookups == "lookups");
+  }
+  REQUIRE_MESSAGE(pass == "outline-loop-nests", pass);
   int depth = 0, threads = 0;
   words >> depth >> threads >> machine.call_cost;
   REQUIRE(words);
