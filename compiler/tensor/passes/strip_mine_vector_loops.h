@@ -18,7 +18,7 @@ using StatementOrigins = std::map<const StmtNode*, Stmt>;
 //   vector v in 21 { y[v] = x[v] }    becomes, with 8 lanes,
 //
 //   for v in 2 { let v.1 = 8 * v; vector lane in 8 { y[v.1 + lane] = x[v.1 + lane] } }
-//   vector lane in 4 { y[lane + 16] = x[lane + 16] }
+//   vector lane in 4 { y[16 + lane] = x[16 + lane] }
 //   y[20] = x[20]
 //
 // It is unrolled if its variable indexes a register buffer, since such indices are constant in generated code. A buffer
