@@ -80,7 +80,7 @@ TEST_CASE("the statements of a strip-mined loop are those of the loop, and cost 
       "kernel @k(read x: f32[21], write y: f32[21]) {\n"
       "  vector v in 21 {\n"
       "    alloc reg total: f32[]\n"
-      "    sum[] = x[v] + 1.0\n"
+      "    total[] = x[v] + 1.0\n"
       "    if x[0] < 2.0 {\n"
       "      y[v] = total[]\n"
       "    }\n"
