@@ -15,9 +15,8 @@ import collections
 import json
 import pathlib
 import re
-import tempfile
 
-from tiny_networks_measure import run
+from tiny_networks_measure import measure_models, run
 
 FOLDER = pathlib.Path(__file__).resolve().parent
 BYTES = {"float32": 4, "int64": 8, "int32": 4, "float64": 8, "uint8": 1, "int8": 1, "bool": 1}
@@ -134,15 +133,10 @@ def measure(model, args, folder):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("models", nargs="+", type=pathlib.Path)
-    parser.add_argument("--dlcc", type=pathlib.Path, required=True)
     parser.add_argument("--mcpu", help="default: generic AArch64, and levels with dot products")
     parser.add_argument("--kernels", type=int, default=0, help="kernels to list")
     parser.add_argument("--loops", type=int, default=12, help="loops to list")
-    args = parser.parse_args()
-    for model in args.models:
-        with tempfile.TemporaryDirectory() as folder:
-            measure(model, args, pathlib.Path(folder))
+    measure_models(parser, measure)
 
 
 if __name__ == "__main__":
