@@ -34,6 +34,8 @@ const EmittedText emitted_texts[] = {
     {relay_kind, ".rly", [](Compiler&, const relay::Module& m, Planned&) { return relay::print(m); }},
     {"tensor", text_suffix,
      [](Compiler&, const relay::Module&, Planned& p) { return lower::print_with_lines(p.program, p.plan).text; }},
+    {"legalized", ".legalized.tensor",
+     [](Compiler& c, const relay::Module&, Planned& p) { return c.listing(p, targets::Listing::tensor_ir); }},
     {"llvm", ".ll",
      [](Compiler& c, const relay::Module&, Planned& p) { return c.listing(p, targets::Listing::llvm_ir); }},
     {"asm", ".s",
@@ -169,7 +171,8 @@ void add_output_options(CommandLine& line, Outputs& out) {
   add({"-o", "OBJECT", "The object file; the header is written next to it. '-': standard output",
        store_text(out.object)});
   add({"--emit", "LIST",
-       "Outputs: obj, header, relay (the module after all graph passes; alone, of any program), tensor, llvm, asm, "
+       "Outputs: obj, header, relay (the module after all graph passes; alone, of any program), tensor (the scheduled "
+       "program), legalized (its kernels after the passes before code generation), llvm, asm, "
        "selftest (a C program that checks the object on its target); default obj,header",
        [&out](const std::string& list) {
          out.emit = list;

@@ -30,13 +30,14 @@
 #include "targets/llvm/target_machine_pool.h"
 #include "tensor/passes/legalize_vector_loops.h"
 #include "tensor/passes/outline_loop_nests.h"
+#include "tensor/passes/strip_mine_vector_loops.h"
 #include "tensor/verify.h"
 
 namespace dlcc::targets {
 
 namespace {
 
-enum class Output { object, llvm_ir, optimized_llvm_ir, assembly };
+enum class Output { object, tensor_ir, llvm_ir, assembly };
 
 void set_cpu(llvm::Function& function, const CodeLevel& level) {
   function.addFnAttr("target-cpu", level.cpu);
@@ -165,13 +166,44 @@ class Generator {
     return kernel;
   }
 
+  // The kernel as it is emitted, with at most `depth` nested loops in a function.
+  tensor::Kernel lowered_kernel(const Unit& unit, size_t index, int depth, const llvm::MCSubtargetInfo& cpu,
+                                tensor::StatementOrigins* origins = nullptr) const {
+    tensor::Kernel kernel = legal_kernel(unit, index);
+    const tensor::Machine& machine = parts_.target.levels[unit.level].machine;
+    kernel.body = tensor::outline_loop_nests(kernel.body, depth, parts_.program.threads, machine);
+    tensor::verify_after("outline_loop_nests", kernel);
+    kernel.body = tensor::strip_mine_vector_loops(kernel.body, machine, has_byte_lookups(cpu), origins);
+    tensor::verify_after("strip_mine_vector_loops", kernel);
+    return kernel;
+  }
+
+  std::string symbol_of(const Unit& unit, size_t index) const {
+    return kernel_symbol(parts_, unit.kernels[index], parts_.target.levels[unit.level]);
+  }
+
+  // The text of the unit's kernels, each after the name of its function.
+  std::string print(const Unit& unit, const std::vector<int>& depths) const {
+    return target_machines_.with_machine(level_of(unit), [&](llvm::TargetMachine& machine) {
+      std::string text;
+      for (size_t k = 0; k < unit.kernels.size(); ++k)
+        text += "// " + symbol_of(unit, k) + "\n" +
+                tensor::print(lowered_kernel(unit, k, depths[k], *machine.getMCSubtargetInfo())) + "\n";
+      return text;
+    });
+  }
+
+  const CodeLevel& level_of(const Unit& unit) const {
+    return unit.kernels.empty() ? parts_.target.baseline : parts_.target.levels[unit.level];
+  }
+
   // Compiles a unit. Kernels that spill general registers within loops are compiled a second time, with fewer nested
   // loops in each function.
   std::string compile(const Unit& unit, Output output) const {
     const tensor::Machine& machine = parts_.target.levels[unit.level].machine;
     const int depth = tensor::loop_depth_that_fits(machine);
     std::vector<int> depths(unit.kernels.size(), depth), smaller = depths, best = depths;
-    Output code = output == Output::assembly ? output : Output::object;
+    const Output code = output == Output::assembly ? output : Output::object;
     Compiled compiled = compile(unit, code, depths);
     for (size_t k = 0; k < depths.size(); ++k)
       if (compiled.spills[k].stores > 0)
@@ -182,13 +214,14 @@ class Generator {
         if (again.spills[k] < compiled.spills[k]) best[k] = smaller[k];
       if (best == smaller) compiled = std::move(again);
     }
+    if (output == Output::tensor_ir) return print(unit, best);
     bool done = code == output && (best == depths || best == smaller);
     return done ? compiled.text : compile(unit, output, best).text;
   }
 
   // depths[k]: the maximum depth of nested loops in a function of kernel k.
   Compiled compile(const Unit& unit, Output output, const std::vector<int>& depths) const {
-    const CodeLevel& level = unit.kernels.empty() ? parts_.target.baseline : parts_.target.levels[unit.level];
+    const CodeLevel& level = level_of(unit);
     return target_machines_.with_machine(
         level, [&](llvm::TargetMachine& machine) { return compile(unit, output, depths, level, machine); });
   }
@@ -209,14 +242,13 @@ class Generator {
     if (options_.text) debug.emplace(module, options_.text_file, options_.optimization > 0);
     if (is_entry) emit_model(module, parts_, *machine.getMCSubtargetInfo(), debug ? &*debug : nullptr);
     for (size_t index = 0; const size_t k : unit.kernels) {
-      tensor::Kernel kernel = legal_kernel(unit, index);
-      kernel.body = tensor::outline_loop_nests(kernel.body, depths[index++], parts_.program.threads, level.machine);
-      tensor::verify_after("outline_loop_nests", kernel);
-      llvm::Function* function =
-          declare_kernel(module, kernel_symbol(parts_, k, level), parts_.program.kernels[k], parts_.program.threads);
-      set_cpu(*function, level);
       std::optional<KernelDebug> kernel_debug;
       if (debug) kernel_debug.emplace(*debug, options_.text->kernels[k][unit.level]);
+      const tensor::Kernel kernel = lowered_kernel(unit, index, depths[index], *machine.getMCSubtargetInfo(),
+                                                   kernel_debug ? &kernel_debug->origins : nullptr);
+      llvm::Function* function =
+          declare_kernel(module, symbol_of(unit, index++), parts_.program.kernels[k], parts_.program.threads);
+      set_cpu(*function, level);
       emit_kernel(function, kernel, may_alias_[k], level, *machine.getMCSubtargetInfo(), parts_.program.threads,
                   kernel_debug ? &*kernel_debug : nullptr);
     }
@@ -224,11 +256,10 @@ class Generator {
     verify(module);
     if (output != Output::llvm_ir && options_.optimization > 0) optimize(module, machine);
     Compiled result{write(module, machine, output, of_function, is_entry), {}};
-    for (const size_t k : unit.kernels) {
+    for (size_t k = 0; k < unit.kernels.size(); ++k) {
       Spills& spills = result.spills.emplace_back();
       for (const auto& [function, of_loops] : of_function)  // the kernel's function and those outlined from it
-        if (function.starts_with(kernel_symbol(parts_, k, level)))
-          spills.stores += of_loops.stores, spills.loads += of_loops.loads;
+        if (function.starts_with(symbol_of(unit, k))) spills.stores += of_loops.stores, spills.loads += of_loops.loads;
     }
     return result;
   }
@@ -242,7 +273,7 @@ class Generator {
 
   static std::string write(llvm::Module& module, llvm::TargetMachine& machine, Output output,
                            std::map<std::string, Spills>& of_function, bool is_entry) {
-    if (output == Output::llvm_ir || output == Output::optimized_llvm_ir) {
+    if (output == Output::llvm_ir) {
       std::string text;
       llvm::raw_string_ostream stream(text);
       module.print(stream, nullptr);
@@ -281,12 +312,12 @@ ObjectFile generate_object(const lower::Program& program, const lower::StoragePl
 std::string generate_listing(const lower::Program& program, const lower::StoragePlan& plan,
                              const emit::Interface& interface, const Target& target, const CodegenOptions& options,
                              Listing listing) {
-  Output output = listing == Listing::llvm_ir             ? Output::llvm_ir
-                  : listing == Listing::optimized_llvm_ir ? Output::optimized_llvm_ir
-                                                          : Output::assembly;
+  const Output output = listing == Listing::tensor_ir ? Output::tensor_ir
+                        : listing == Listing::llvm_ir ? Output::llvm_ir
+                                                      : Output::assembly;
   std::string result;
   for (const std::string& piece : Generator(program, plan, interface, target, options).generate(output))
-    result += piece + "\n";
+    result += piece + (output == Output::tensor_ir ? "" : "\n");
   return result;
 }
 

@@ -38,8 +38,9 @@ struct CodegenOptions {
 ObjectFile generate_object(const lower::Program&, const lower::StoragePlan&, const emit::Interface&, const Target&,
                            const CodegenOptions&);
 
-// The same code as text: LLVM IR before or after LLVM's passes, or assembly.
-enum class Listing { llvm_ir, optimized_llvm_ir, assembly };
+// The same code as text: the kernels of each level in tensor IR after the passes before emission, LLVM IR before LLVM's
+// passes, or assembly.
+enum class Listing { tensor_ir, llvm_ir, assembly };
 std::string generate_listing(const lower::Program&, const lower::StoragePlan&, const emit::Interface&, const Target&,
                              const CodegenOptions&, Listing);
 

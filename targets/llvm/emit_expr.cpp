@@ -86,7 +86,6 @@ Value* KernelEmitter::emit_new(const Expr& e) {
                           if (lanes_ && x.var.get() == lanes_->var) {
                             Linear lane;
                             lane.lane = 1;
-                            lane.terms.push_back({lanes_->base, 1, 0, lanes_->base_range});
                             return vector_of(lane);
                           }
                           auto it = bindings_.find(x.var.get());
@@ -231,10 +230,11 @@ Value* KernelEmitter::emit_extremum(const Binary& x, Value* a, Value* b, DType t
   // A NaN fails the comparison and is selected. LLVM would turn the opposite comparison into a call of fminf, a library
   // function, if the float32 is widened from a float16; and LLVM 19 would compare x and not |x| for max(|x|, 0).
   if (is_number(x.b)) return b_.CreateSelect(is_max ? b_.CreateFCmpOGE(b, a) : b_.CreateFCmpOLE(b, a), b, a);
-  // x86 without mask registers: a maxps, which selects `b` if an operand is NaN or both are zeros, a test of `a`, and a
-  // blend. LLVM would merge the selects below into two comparisons, a disjunction and a blend. Without the flag nsz,
-  // it would order the zeros, which takes more instructions.
-  if (cpu_.getTargetTriple().isX86() && !has_mask_registers_ && !is_number(x.a)) {
+  // AArch64: one instruction, fmax. x86 without mask registers: a maxps, which selects `b` if an operand is NaN or both
+  // are zeros, a test of `a`, and a blend. LLVM would merge the selects below into two comparisons, a disjunction and a
+  // blend. Without the flag nsz, it would order the zeros, which takes more instructions on x86.
+  const llvm::Triple& triple = cpu_.getTargetTriple();
+  if ((triple.isAArch64() || (triple.isX86() && !has_mask_registers_)) && !is_number(x.a)) {
     Value* extremum = b_.CreateBinaryIntrinsic(is_max ? llvm::Intrinsic::maximum : llvm::Intrinsic::minimum, a, b);
     if (auto* call = llvm::dyn_cast<llvm::Instruction>(extremum)) call->setHasNoSignedZeros(true);
     return extremum;

@@ -69,7 +69,6 @@ llvm::Function* KernelEmitter::emit_outlined_function(const std::string& suffix,
   if (debug_) inner.set_debug_line(line_);
   inner.loops_outside_ = depth();
   inner.bound_ = bound_;
-  inner.register_index_ = register_index_;
   inner.facts_ = facts_;
   unsigned next = 0;
   for (auto [buffer, memory] : captured.buffers) {

@@ -89,11 +89,7 @@ Linear KernelEmitter::linearize(const Expr& e) {
     return result;
   }
   if (const VarRef* ref = as<VarRef>(e)) {
-    if (lanes_ && is_var_node(e, lanes_->var)) {
-      Linear result = atom(lanes_->base, lanes_->depth, true, lanes_->base_range);
-      result.lane = 1;
-      return result;
-    }
+    if (lanes_ && is_var_node(e, lanes_->var)) return {.lane = 1};
     if (auto it = bindings_.find(ref->var.get()); it != bindings_.end())
       return atom(it->second.value, it->second.depth, it->second.bounded, range_of(e, ranges_));
   }
@@ -130,14 +126,7 @@ std::optional<Linear> KernelEmitter::lane_product(const Expr& a, const Expr& b) 
   const Expr& factor = is_lane(a) ? b : a;
   if (!is_lane(is_lane(a) ? a : b) || !depth_of(factor)) return std::nullopt;
   const Linear step = linearize(factor);
-  Linear product = step;  // in lane 0
-  if (auto* base = llvm::dyn_cast<llvm::ConstantInt>(lanes_->base))
-    scale(b_, product, base->getSExtValue());
-  else
-    product = {.terms = {{b_.CreateMul(lanes_->base, scalar_of(step)), 1, innermost, std::nullopt}}, .bounded = false};
-  std::erase_if(product.terms, [](const Linear::Term& t) { return t.coefficient == 0; });
-  product.lane = step.constant, product.lane_terms = step.terms;
-  return product;
+  return Linear{.lane = step.constant, .lane_terms = step.terms, .bounded = step.bounded};
 }
 
 const KernelEmitter::Invariant* KernelEmitter::find_invariant(const Expr& e) const {

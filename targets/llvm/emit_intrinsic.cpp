@@ -25,8 +25,7 @@ void KernelEmitter::emit_intrinsic(const IntrinsicCall& x) {
   const Intrinsic& i = *x.intrinsic;
   bool possible = !lanes_;  // not within a vector loop: the instruction is a vector itself
   for (const std::string& feature : i.required_features) possible &= cpu_.checkFeatures("+" + feature);
-  for (const Region& box : x.operands)
-    possible &= !memory_.at(box.buffer.get()).per_lane && bits(box.buffer->type) >= 8;
+  for (const Region& box : x.operands) possible &= bits(box.buffer->type) >= 8;
   if (possible && i.emission.starts_with(function_rule))
     emit_function_call(x, i.emission.substr(function_rule.size()));
   else if (possible && i.emission.starts_with(instruction_rule))
@@ -36,7 +35,7 @@ void KernelEmitter::emit_intrinsic(const IntrinsicCall& x) {
   else if (possible && i.emission == widened_bytes_emission)
     emit_widened_bytes(x);
   else if (!possible || i.emission != byte_products_emission || !emit_byte_products(x))
-    emit(inline_intrinsic(x));
+    emit(strip_mine_vector_loops(inline_intrinsic(x), level_.machine, has_byte_lookups(cpu_)));
 }
 
 Value* KernelEmitter::pointer_to(const Region& box) {

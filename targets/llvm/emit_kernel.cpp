@@ -38,7 +38,7 @@ void KernelEmitter::emit() {
   for (unsigned i = 0; i < kernel_.params.size(); ++i) {
     const BufferNode& buffer = *kernel_.params[i].buffer;
     int64_t elements = product(buffer.shape).constant().value_or(-1);
-    memory_[&buffer] = {function_->getArg(i), false, std::max(buffer.alignment, element_bytes(buffer.type)), elements};
+    memory_[&buffer] = {function_->getArg(i), std::max(buffer.alignment, element_bytes(buffer.type)), elements};
   }
   unsigned next = static_cast<unsigned>(kernel_.params.size());
   const std::vector<Symbol> symbols = symbols_of(kernel_);
@@ -49,7 +49,6 @@ void KernelEmitter::emit() {
     const bool is_size = size != sizes.end();
     bind(v, function_->getArg(next++), is_size, is_size ? std::optional(size->second) : std::nullopt);
   }
-  register_index_ = register_index_variables(kernel_.body);
   emit_function([&] {
     if (kernel_.body) emit(kernel_.body);
   });
@@ -84,9 +83,14 @@ void KernelEmitter::set_debug_line(int line) {
   b_.SetCurrentDebugLocation(location(function_, line));
 }
 
+int KernelEmitter::line_of(const Stmt& s) const {
+  const auto origin = debug_->origins.find(s.get());
+  return debug_->text.statements.find(origin == debug_->origins.end() ? s : origin->second, line_);
+}
+
 void KernelEmitter::emit(const Stmt& s) {
   const int outer_line = line_;
-  if (int line = debug_ ? debug_->text.statements.find(s, line_) : 0; line > 0) set_debug_line(line);
+  if (int line = debug_ ? line_of(s) : 0; line > 0) set_debug_line(line);
   begin_statement();
   emit_statement(s);
   begin_statement();
@@ -127,7 +131,7 @@ void KernelEmitter::emit_for(const For& x) {
   Linear extent = linearize(x.extent);
   if (extent.is_constant()) {
     if (extent.constant <= 0) return;
-    if (x.kind == LoopKind::vector && !lanes_) return emit_vector_loop(x, extent.constant);
+    if (x.kind == LoopKind::vector) return emit_vector_loop(x, extent.constant);
     if (x.kind == LoopKind::unrolled || extent.constant == 1) return emit_unrolled(x, extent.constant);
     if (x.kind == LoopKind::parallel && threads_ > 1 && !lanes_)
       return emit_parallel(x, b_.getInt64(static_cast<uint64_t>(extent.constant)), extent.constant);
@@ -137,8 +141,26 @@ void KernelEmitter::emit_for(const For& x) {
   emit_scalar_loop(x);
 }
 
+// The value of v and k if v = k * i is defined at the start of a loop over i whose body does not use i otherwise.
+static std::optional<std::pair<const Let*, int64_t>> counted_multiple(const For& x) {
+  const Let* v = as<Let>(x.body);
+  const Binary* product = v ? as<Binary>(v->value) : nullptr;
+  if (!product || product->op != BinaryOp::mul) return std::nullopt;
+  const auto factor = constant_integer(is_var(product->a, x.var) ? product->b : product->a);
+  if (!factor || *factor < 1 || (!is_var(product->a, x.var) && !is_var(product->b, x.var))) return std::nullopt;
+  bool is_only_use = true;
+  for_each_root_expr(v->body, [&](const Expr& e) { is_only_use &= !uses(e, x.var); });
+  return is_only_use ? std::optional(std::pair(v, *factor)) : std::nullopt;
+}
+
 void KernelEmitter::emit_scalar_loop(const For& x) {
   Linear extent = linearize(x.extent);
+  if (const auto multiple = extent.is_constant() ? counted_multiple(x) : std::nullopt) {
+    const auto& [v, factor] = *multiple;
+    if (facts_) facts_->define(v->var, v->value);
+    return emit_loop(v->var, b_.getInt64(static_cast<uint64_t>(extent.constant * factor)), factor, false,
+                     [&](Value*, std::optional<Range>) { emit(v->body); });
+  }
   auto known = range_of(x.extent, ranges_);
   std::optional<Range> range;
   if (known) range = Range{0, std::max<int64_t>(known->high - 1, 0)};
@@ -206,54 +228,10 @@ llvm::MDNode* KernelEmitter::backedge_weights(std::optional<Range> range, int64_
   return llvm::MDBuilder(b_.getContext()).createBranchWeights(static_cast<uint32_t>(taken), 1);
 }
 
-// The widest type of the values that the statement computes or stores, of 8 bits at least. Arithmetic of indices does
-// not count: most of it is scalar.
-int KernelEmitter::widest_element_bits(const Stmt& body) const {
-  int widest = 8;
-  auto add = [&](const Expr& value) {
-    const std::set<const ExprNode*> unused = conversions_to_indices(value);
-    for_each_expr(value, [&](const Expr& e) {
-      if ((as<Load>(e) || as<Cast>(e) || is_float(e.type())) && !unused.contains(e.get()))
-        widest = std::max(widest, bits(e.type()));
-    });
-  };
-  for_each_stmt(body, [&](const Stmt& s) {
-    if (const Store* x = as<Store>(s)) widest = std::max(widest, bits(x->buffer->type)), add(x->value);
-    if (const Let* x = as<Let>(s)) add(x->value);
-    if (const IfThen* x = as<IfThen>(s)) add(x->condition);
-    if (const Require* x = as<Require>(s)) add(x->condition);
-  });
-  return widest;
-}
-
-// Strip-mines a loop that is legal (tensor/passes/legalize_vector_loops.h): full vectors, then the remainder in vectors
-// of descending powers of two.
+// A vector: all iterations of the loop at once (tensor/passes/strip_mine_vector_loops.h).
 void KernelEmitter::emit_vector_loop(const For& x, int64_t extent) {
-  const bool in_registers = register_index_.contains(x.var);
-  auto widest = static_cast<int64_t>(std::max(1, level_.machine.lanes(widest_element_bits(x.body))));
-  auto lanes = static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(std::min(extent, widest))));
-  int64_t done = extent / lanes * lanes;
-  if (in_registers || done == lanes) {
-    for (int64_t i = 0; i < done; i += lanes) emit_vector_body(x, static_cast<int>(lanes), b_.getInt64(i), {i, i});
-  } else {
-    emit_loop(x.var, b_.getInt64(done), lanes, false, [&](Value* base, std::optional<Range> range) {
-      emit_vector_body(x, static_cast<int>(lanes), base, *range);
-    });
-  }
-  while (done < extent) {
-    auto rest = static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(extent - done)));
-    emit_vector_body(x, static_cast<int>(rest), b_.getInt64(done), {done, done});
-    done += rest;
-  }
-}
-
-// One strip: `lanes` iterations from `base` as one vector.
-void KernelEmitter::emit_vector_body(const For& x, int lanes, Value* base, Range base_range) {
-  ranges_[x.var] = {base_range.low, base_range.high + lanes - 1};
-  if (lanes == 1)
-    bind(x.var, base, true, base_range);
-  else
-    lanes_ = Lanes{x.var.get(), lanes, base, depth(), base_range};
+  ranges_[x.var] = {0, extent - 1};
+  lanes_ = Lanes{x.var.get(), static_cast<int>(extent)};
   emit(x.body);
   lanes_.reset();
 }
@@ -312,18 +290,17 @@ void KernelEmitter::emit_require(const Require& x) {
 void KernelEmitter::emit_allocate(const Allocate& x) {
   const BufferNode& buffer = *x.buffer;
   int64_t elements = (product(buffer.shape).value() * bits(buffer.type) + 7) / std::max(bits(buffer.type), 8);
-  int64_t slots = lanes_ ? elements * lanes_->count : elements;
   llvm::BasicBlock& entry = function_->getEntryBlock();
   llvm::IRBuilder<> at_entry(&entry, entry.begin());
-  auto* slot = at_entry.CreateAlloca(llvm::ArrayType::get(storage_type(buffer.type), static_cast<uint64_t>(slots)),
+  auto* slot = at_entry.CreateAlloca(llvm::ArrayType::get(storage_type(buffer.type), static_cast<uint64_t>(elements)),
                                      nullptr, buffer.name);
-  int64_t size = slots * element_bytes(buffer.type);
+  int64_t size = elements * element_bytes(buffer.type);
   auto alignment = std::max(
       buffer.alignment,
       std::min<int64_t>(level_.machine.vector_bytes,
                         static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(std::max<int64_t>(size, 1))))));
   slot->setAlignment(llvm::Align(static_cast<uint64_t>(alignment)));
-  memory_[&buffer] = {slot, lanes_.has_value(), alignment, product(buffer.shape).value()};
+  memory_[&buffer] = {slot, alignment, product(buffer.shape).value()};
   emit(x.body);
 }
 

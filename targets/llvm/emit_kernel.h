@@ -9,6 +9,7 @@
 #include "lower/program_text.h"
 #include "targets/target.h"
 #include "tensor/ir.h"
+#include "tensor/passes/strip_mine_vector_loops.h"
 
 namespace llvm {
 class Function;
@@ -39,14 +40,18 @@ llvm::Function* declare_kernel(llvm::Module&, const std::string& symbol, const l
 void assume_aligned_stack(llvm::Module&);
 void align_stack(llvm::Function&);
 
-// The debug information of one kernel.
+// The debug information of one kernel. The text has the statements of which passes have made copies.
 struct KernelDebug {
   DebugInfo& info;
   const lower::KernelText& text;
+  tensor::StatementOrigins origins = {};
 };
 
-// Defines a declared function. `may_alias[i]`: parameter i may share memory with another one. The vector loops of the
-// kernel are legal (tensor/passes/legalize_vector_loops.h). `debug` is null without -g.
+// Whether the CPU has instructions that look up vectors of bytes in tables of 256 bytes (emit_table.cpp).
+bool has_byte_lookups(const llvm::MCSubtargetInfo&);
+
+// Defines a declared function. `may_alias[i]`: parameter i may share memory with another one. Each vector loop of the
+// kernel is one vector (tensor/passes/strip_mine_vector_loops.h). `debug` is null without -g.
 void emit_kernel(llvm::Function*, const tensor::Kernel&, const std::vector<bool>& may_alias, const CodeLevel&,
                  const llvm::MCSubtargetInfo&, int threads, const KernelDebug* debug);
 

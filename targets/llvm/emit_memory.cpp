@@ -84,7 +84,6 @@ Value* KernelEmitter::emit_load(const Load& x) {
 // are uniform.
 Value* KernelEmitter::load_elements(const Memory& memory, DType type, const Linear& offset, Value* mask,
                                     Value* otherwise) {
-  if (memory.per_lane) return load_per_lane(memory, type, offset);
   int64_t size = element_bytes(type);
   bool contiguous = offset.is_contiguous();
   if (!offset.is_uniform() && !contiguous) {
@@ -177,13 +176,6 @@ Value* KernelEmitter::gather(const Memory& memory, DType type, const Linear& off
   return mask ? b_.CreateSelect(mask, value, splat(otherwise)) : value;
 }
 
-Value* KernelEmitter::load_per_lane(const Memory& memory, DType type, const Linear& offset) {
-  int64_t size = element_bytes(type) * lanes_->count;
-  auto* vector = llvm::FixedVectorType::get(storage_type(type), static_cast<unsigned>(lanes_->count));
-  return from_storage(b_.CreateAlignedLoad(vector, address(memory, offset, size), alignment_of(memory, offset, size)),
-                      type);
-}
-
 Value* KernelEmitter::from_storage(Value* v, DType type) {
   return is_bool(type) ? b_.CreateICmpNE(v, constant_like(v, 0)) : v;
 }
@@ -242,11 +234,6 @@ void KernelEmitter::emit_store(const Store& x, Value* value) {
   if (shares_bytes(type)) return store_sub_byte(memory, type, product(x.buffer->shape), scalar_of(offset), value);
   value = to_storage(value, type);
   int64_t size = element_bytes(type);
-  if (memory.per_lane) {
-    size *= lanes_->count;
-    b_.CreateAlignedStore(splat(value), address(memory, offset, size), alignment_of(memory, offset, size));
-    return;
-  }
   if (!lanes_ || offset.is_contiguous()) {
     b_.CreateAlignedStore(splat(value), address(memory, offset, size), alignment_of(memory, offset, size));
     return;

@@ -11,8 +11,7 @@
 #include <vector>
 
 #include "targets/llvm/kernel_emitter.h"
-#include "tensor/analysis.h"
-#include "tensor/visit.h"
+#include "tensor/byte_lookups.h"
 
 namespace dlcc::targets {
 
@@ -20,11 +19,9 @@ using namespace tensor;
 
 namespace {
 
-constexpr int64_t entries = 256;
-
 // The bytes that one instruction sequence looks up; 0 without such instructions.
-unsigned width_of_lookups(const llvm::Function& f, const llvm::MCSubtargetInfo& cpu) {
-  const llvm::Triple triple(f.getParent()->getTargetTriple());
+unsigned width_of_lookups(const llvm::MCSubtargetInfo& cpu) {
+  const llvm::Triple& triple = cpu.getTargetTriple();
   auto has = [&](const char* features) { return triple.isX86() && cpu.checkFeatures(features); };
   return has("+avx512vbmi") ? 64 : has("+avx512bw") ? 32 : triple.isAArch64() ? 16 : 0;
 }
@@ -54,7 +51,7 @@ class TableLookup {
       return b_.CreateIntrinsic(llvm::Intrinsic::x86_avx512_vpermi2var_hi_512, {},
                                 {part(words, k), pair, part(words, k + 1)});
     };
-    Value* both = b_.CreateSelect(b_.CreateICmpULT(wide, number(entries / 2)), half(0), half(2));
+    Value* both = b_.CreateSelect(b_.CreateICmpULT(wide, number(lookup_table_entries / 2)), half(0), half(2));
     Value* shift = b_.CreateShl(b_.CreateAnd(wide, number(1)), number(3));
     return b_.CreateTrunc(b_.CreateLShr(both, shift), bytes->getType());
   }
@@ -98,28 +95,16 @@ class TableLookup {
 
 }  // namespace
 
-std::set<const ExprNode*> KernelEmitter::conversions_to_indices(const Expr& e) const {
-  std::set<const ExprNode*> found;
-  if (width_of_lookups(*function_, cpu_) == 0) return found;
-  for (const Load& load : loads_of(e)) {
-    const bool is_table = load.indices.size() == 1 && load.buffer->shape[0] == Dim(entries) && !load.otherwise &&
-                          bits(load.buffer->type) == 8;
-    std::vector<const ExprNode*> conversions;
-    const Expr* index = is_table ? &load.indices[0] : nullptr;
-    for (const Cast* x = nullptr; index && (x = as<Cast>(*index)) && index->type() != dtype::u8; index = &x->a)
-      conversions.push_back(index->get());
-    if (index && index->type() == dtype::u8) found.insert(conversions.begin(), conversions.end());
-  }
-  return found;
-}
+bool has_byte_lookups(const llvm::MCSubtargetInfo& cpu) { return width_of_lookups(cpu) > 0; }
 
 Value* KernelEmitter::look_up(const Memory& memory, DType type, const Linear& offset) {
-  const bool is_table = memory.elements == entries && storage_type(type)->isIntegerTy(8) && !shares_bytes(type);
+  const bool is_table =
+      memory.elements == lookup_table_entries && storage_type(type)->isIntegerTy(8) && !shares_bytes(type);
   const bool is_index =
       offset.varying && offset.constant == 0 && offset.lane == 0 && offset.terms.empty() && offset.lane_terms.empty();
   Value* bytes = is_table && is_index ? bytes_of_index(offset.varying) : nullptr;
   if (!bytes) return nullptr;
-  const unsigned width = width_of_lookups(*function_, cpu_);
+  const unsigned width = width_of_lookups(cpu_);
   if (width == 0) return nullptr;
   const unsigned lanes = llvm::cast<llvm::FixedVectorType>(bytes->getType())->getNumElements();
   TableLookup table(b_, memory.pointer);

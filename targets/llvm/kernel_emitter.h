@@ -72,13 +72,10 @@ class KernelEmitter {
   Value* emit_at(llvm::IRBuilderBase& at, const tensor::Expr&, const ScalarValues&);
 
  private:
-  // The vector loop whose lanes the current expressions are evaluated in.
+  // The vector loop whose iterations, the lanes, the current expressions are evaluated in.
   struct Lanes {
     const tensor::VarNode* var;
     int count;
-    Value* base;  // the variable's value in lane 0
-    int depth;    // the number of loops around the definition of `base`
-    tensor::Range base_range;
   };
   struct Binding {
     Value* value;
@@ -88,7 +85,6 @@ class KernelEmitter {
   };
   struct Memory {
     Value* pointer;
-    bool per_lane = false;  // each element is a vector: one element for each lane of the surrounding vector loop
     int64_t alignment;
     int64_t elements;  // -1: symbolic
   };
@@ -197,14 +193,11 @@ class KernelEmitter {
   void emit_store(const tensor::Store&, Value* value);
   void emit_prefetch(const tensor::Prefetch&);
   Value* load_elements(const Memory&, DType, const Linear& offset, Value* mask, Value* otherwise);
-  Value* load_per_lane(const Memory&, DType, const Linear& offset);
   Value* load_and_shuffle(const Memory&, DType, const Linear& offset);
   Value* gather(const Memory&, DType, const Linear& offset, Value* mask, Value* otherwise);
   // A gather from a table of bytes by instructions that hold the table in registers (emit_table.cpp); null if the CPU
   // has none, or for any other gather.
   Value* look_up(const Memory&, DType, const Linear& offset);
-  // The conversions of bytes to indices of such tables: the instructions take the bytes themselves.
-  std::set<const tensor::ExprNode*> conversions_to_indices(const tensor::Expr&) const;
   struct SubByteAddress {
     Value* byte;   // its address
     Value* shift;  // of the element, in bits
@@ -220,6 +213,7 @@ class KernelEmitter {
   void emit(const tensor::Stmt&);
   void emit_statement(const tensor::Stmt&);
   void set_debug_line(int);
+  int line_of(const tensor::Stmt&) const;  // in the program's text, within the statement at line_; 0: none
   void emit_for(const tensor::For&);
   // A bottom-tested loop from `begin` (default 0) to `end`, a multiple of `step`; `range` is the counter's.
   void emit_loop(const tensor::Var&, Value* end, int64_t step, bool may_be_empty,
@@ -229,9 +223,7 @@ class KernelEmitter {
                  const std::function<void(Value* counter, std::optional<tensor::Range>)>& body);
   llvm::MDNode* backedge_weights(std::optional<tensor::Range>, int64_t step);
   void emit_unrolled(const tensor::For&, int64_t extent);
-  int widest_element_bits(const tensor::Stmt&) const;
   void emit_vector_loop(const tensor::For&, int64_t extent);
-  void emit_vector_body(const tensor::For&, int lanes, Value* base, tensor::Range base_range);
   void emit_if(const tensor::IfThen&);
   void emit_require(const tensor::Require&);
   void emit_allocate(const tensor::Allocate&);
@@ -316,13 +308,12 @@ class KernelEmitter {
   std::unordered_map<const tensor::BufferNode*, Shape> strides_;  // of buffers accessed so far
   const KernelDebug* debug_;                                      // null without -g
   int line_ = 0;                                                  // of the statement in the program's text
-  std::deque<Loop> loops_;  // of this function around the insertion point, innermost last
-  int loops_outside_ = 0;   // the number of loops around an outlined function's call
-  int branches_ = 0;        // the number of conditional branches of this function around the insertion point
-  std::set<tensor::Var> register_index_;  // variables that index register buffers: their loops are unrolled
-  std::vector<Memo> memos_;               // innermost last; a guarded expression has a memo of its own
-  Invariants of_sizes_;                   // scalars that depend on symbols only, in the entry block
-  std::vector<tensor::Expr> kept_;        // made for this statement: memos refer to their nodes
+  std::deque<Loop> loops_;          // of this function around the insertion point, innermost last
+  int loops_outside_ = 0;           // the number of loops around an outlined function's call
+  int branches_ = 0;                // the number of conditional branches of this function around the insertion point
+  std::vector<Memo> memos_;         // innermost last; a guarded expression has a memo of its own
+  Invariants of_sizes_;             // scalars that depend on symbols only, in the entry block
+  std::vector<tensor::Expr> kept_;  // made for this statement: memos refer to their nodes
   std::vector<std::pair<tensor::Load, Value*>> loads_;  // unconditional loads of this statement
 };
 

@@ -13,6 +13,7 @@
 #include <llvm/Transforms/Scalar/LoopPassManager.h>
 #include <llvm/Transforms/Scalar/SROA.h>
 #include <llvm/Transforms/Scalar/SimplifyCFG.h>
+#include <llvm/Transforms/Vectorize/LoadStoreVectorizer.h>
 
 #include <optional>
 #include <vector>
@@ -127,6 +128,11 @@ void optimize(llvm::Module& module, llvm::TargetMachine& machine) {
   const bool is_arm = is_arm32(*machine.getMCSubtargetInfo());
   passes.addPass(llvm::EarlyCSEPass(is_arm));  // also across stores that do not alias
   passes.addPass(llvm::InstCombinePass());
+  if (machine.getTargetTriple().isAArch64()) {
+    // Neighbouring data along K becomes one vector, of which each multiply-add takes a lane.
+    passes.addPass(llvm::LoadStoreVectorizerPass());
+    passes.addPass(llvm::InstCombinePass());
+  }
   for (llvm::Function& f : module) {
     if (f.isDeclaration()) continue;
     passes.run(f, functions);

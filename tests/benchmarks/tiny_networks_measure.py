@@ -124,16 +124,21 @@ def measure(model, args, folder):
             print(f"  {step:>3} {count:9} {ratio}  {name}")
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def measure_models(parser, measure):
+    """Calls measure(model, args, folder) for each model of the command line, with an empty folder."""
     parser.add_argument("models", nargs="+", type=pathlib.Path)
     parser.add_argument("--dlcc", type=pathlib.Path, required=True)
-    parser.add_argument("--target", default="cortex-m4", choices=BOARDS)
-    parser.add_argument("--steps", action="store_true")
     args = parser.parse_args()
     for model in args.models:
         with tempfile.TemporaryDirectory() as folder:
             measure(model, args, pathlib.Path(folder))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--target", default="cortex-m4", choices=BOARDS)
+    parser.add_argument("--steps", action="store_true")
+    measure_models(parser, measure)
 
 
 if __name__ == "__main__":

@@ -59,7 +59,7 @@ $model -o m.o --thread=2|unknown option '--thread'|did you mean '--threads'?
 $model -o m.o -mpcu=native|unknown option '-mpcu'|did you mean '-mcpu'?
 $model -o m.o --xyz|unknown option '--xyz'|'dlcc --help' lists the options
 $model -o m.o -O9|-O: expected 0, 1, 2, 3 or s, found '9'|
-$model -o m.o --emit=object|--emit: unknown output 'object'|the outputs are obj, header, relay, tensor, llvm, asm, selftest
+$model -o m.o --emit=object|--emit: unknown output 'object'|the outputs are obj, header, relay, tensor, legalized, llvm, asm, selftest
 $model -o - --emit=obj,header|--emit=obj,header names several outputs, and -o - takes one|
 $model -o m.o --stop-after=fues|--stop-after: there is no pass 'fues'|did you mean 'fuse'?
 $model -o m.o --dim batch|--dim: expected NAME=SIZES, found 'batch'|

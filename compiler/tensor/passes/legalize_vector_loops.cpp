@@ -40,6 +40,7 @@ class LoopAnalysis {
                      visit(x.body);
                    },
                    [&](const Allocate& x) {
+                     if (bits(x.buffer->type) < 8) is_uniform_ = false;
                      private_.insert(x.buffer);
                      visit(x.body);
                    },

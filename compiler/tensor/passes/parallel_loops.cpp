@@ -48,6 +48,12 @@ void assume_typical_sizes(const Expr& e, Ranges& ranges) {
     if (is_symbol_var(v)) ranges[v] = {typical_size, typical_size};
 }
 
+// A loop counts in multiples of its variable where that is all that it needs.
+bool is_multiple_of_variable(const Expr& e) {
+  const Binary* x = as<Binary>(e);
+  return x && x->op == BinaryOp::mul && constant_integer(x->a) && as<VarRef>(x->b);
+}
+
 class LoopSelector {
  public:
   LoopSelector(int threads, const Machine& machine, Ranges ranges = {})
@@ -75,7 +81,8 @@ class LoopSelector {
               auto range = x.value.type() == dtype::i64 ? range_of(x.value, ranges_) : std::nullopt;
               if (range) ranges_[x.var] = *range;
               CostedStmt body = best(x.body);
-              return CostedStmt{let(x.var, x.value, body.stmt), body.cost + machine_.register_store_cost};
+              const double cost = is_multiple_of_variable(x.value) ? 0 : machine_.register_store_cost;
+              return CostedStmt{let(x.var, x.value, body.stmt), body.cost + cost};
             },
             [&](const Allocate& x) {
               CostedStmt body = best(x.body);

@@ -36,6 +36,17 @@ TEST_CASE("a vector loop is correct for every extent") {
   }
 }
 
+TEST_CASE("a loop counts multiples of its variable, unless its body also uses the variable") {
+  Buffer x = make_buffer("x", dtype::f32, {4}), y = make_buffer("y", dtype::f32, {8});
+  Var i = make_var("i"), v = make_var("v"), lane = make_var("lane");
+  for (const Expr& index : {Expr(i), Expr(v) - Expr(v)}) {
+    const Stmt pair = for_loop(lane, 2, vector, store(y, {Expr(v) + Expr(lane)}, load(x, {index})));
+    const Stmt body = for_loop(i, 4, serial, let(v, Expr(2) * Expr(i), pair));
+    run({"multiples", {{x, Access::read}, {y, Access::write}}, body},
+        {floats({4}, [](int64_t k) { return float(k); })});
+  }
+}
+
 TEST_CASE("local buffers are aligned whatever the alignment of the caller's stack") {
   // Aligned loads and stores of the buffer's vectors, in the kernel, an outlined nest and a task.
   Buffer x = make_buffer("x", dtype::f32, {8, 64}), y = make_buffer("y", dtype::f32, {8, 64});

@@ -1,10 +1,13 @@
-// Golden tests (golden.h) of lowered programs and of single kernels, after all default passes. The command for a
-// program with its storage plan is TARGET [CPU] [--accuracy=strict] [--threads=N], for a kernel KERNEL and the same.
+// Golden tests (golden.h) of lowered programs, of single kernels and of kernels after the passes before code
+// generation. The command for a program with its storage plan, or for all of its kernels as they are emitted, is TARGET
+// [CPU]
+// [--accuracy=strict] [--threads=N], for a kernel KERNEL and the same.
 #include "golden.h"
 
 #include "lower/check_plan.h"
 #include "lower/parse_program.h"
 #include "pipeline/compile.h"
+#include "tensor/parse.h"
 
 namespace dlcc {
 namespace {
@@ -25,13 +28,19 @@ CompileOptions options_of(const std::string& command) {
   return options;
 }
 
-Planned planned_program(const std::string& command, const std::string& input, const std::string& file,
-                        bool verify_each = verify_every_pass) {
+CompileOptions options_of(const std::string& command, const std::string& input, const std::string& file,
+                          bool verify_each) {
   CompileOptions options = options_of(command);
   options.passes.verify_each = verify_each;
   options.model = file;
   auto bytes = std::as_bytes(std::span(input));
   options.model_bytes = std::make_shared<const std::vector<std::byte>>(bytes.begin(), bytes.end());
+  return options;
+}
+
+Planned planned_program(const std::string& command, const std::string& input, const std::string& file,
+                        bool verify_each = verify_every_pass) {
+  const CompileOptions options = options_of(command, input, file, verify_each);
   Diagnostics diagnostics;
   auto planned = Compiler(options, diagnostics).compile();
   REQUIRE_MESSAGE(planned, diagnostics.str());
@@ -74,6 +83,20 @@ std::string kernel(const std::string& command, const std::string& input, const s
   return program.substr(from, to + 3 - from);
 }
 
+std::string legalized_kernels(const std::string& command, const std::string& input, const std::string& file) {
+  Diagnostics diagnostics;
+  Compiler compiler(options_of(command, input, file, true), diagnostics);
+  const auto planned = compiler.compile();
+  REQUIRE_MESSAGE(planned, diagnostics.str());
+  const std::string text = compiler.listing(*planned, targets::Listing::tensor_ir);
+  const auto parsed = tensor::parse(text, file, diagnostics);
+  REQUIRE_MESSAGE(parsed, diagnostics.str() << text);
+  CHECK(std::ranges::all_of(parsed->kernels, [&](const tensor::Kernel& kernel) {
+    return text.find(tensor::print(kernel)) != std::string::npos;
+  }));
+  return text;
+}
+
 }  // namespace
 
 TEST_CASE("golden texts of lowered programs") {
@@ -81,5 +104,9 @@ TEST_CASE("golden texts of lowered programs") {
 }
 
 TEST_CASE("golden kernels of each schedule") { check_golden_folder(DLCC_GOLDEN_FOLDER "/kernels", ".rly", kernel); }
+
+TEST_CASE("golden kernels after the passes before code generation") {
+  check_golden_folder(DLCC_GOLDEN_FOLDER "/legalized", ".rly", legalized_kernels);
+}
 
 }  // namespace dlcc

@@ -1,6 +1,7 @@
 // Golden tests (golden.h) of passes over kernels. The input is a kernel; the command is the name of the pass, for
-// outline-loop-nests with the maximum depth, the number of threads and the cost of a call. The kernel before and after
-// the pass computes the same.
+// outline-loop-nests with the maximum depth, the number of threads and the cost of a call, for strip-mine-vector-loops
+// with the bytes of a vector and, if the CPU has them, `lookups`. The kernel before and after the pass computes the
+// same.
 #include "golden.h"
 
 #include "support/constant.h"
@@ -10,6 +11,7 @@
 #include "tensor/passes/hoist_indices.h"
 #include "tensor/passes/legalize_vector_loops.h"
 #include "tensor/passes/outline_loop_nests.h"
+#include "tensor/passes/strip_mine_vector_loops.h"
 
 namespace dlcc::tensor {
 namespace {
@@ -32,8 +34,15 @@ Stmt run_pass(const std::string& command, const Kernel& kernel) {
     return body;
   }
   if (pass == "hoist-indices") return hoist_indices(kernel.body, symbols_of(kernel));
-  REQUIRE_MESSAGE(pass == "outline-loop-nests", pass);
   Machine machine;
+  if (pass == "strip-mine-vector-loops") {
+    std::string lookups;
+    words >> machine.vector_bytes;
+    REQUIRE(words);
+    words >> lookups;
+    return strip_mine_vector_loops(kernel.body, machine, lookups == "lookups");
+  }
+  REQUIRE_MESSAGE(pass == "outline-loop-nests", pass);
   int depth = 0, threads = 0;
   words >> depth >> threads >> machine.call_cost;
   REQUIRE(words);

@@ -4,6 +4,10 @@
 #include <doctest/doctest.h>
 
 #include "tensor/builder.h"
+#include "tensor/parse.h"
+#include "tensor/passes/parallel_loops.h"
+#include "tensor/passes/strip_mine_vector_loops.h"
+#include "tensor/visit.h"
 
 using namespace dlcc;
 using namespace dlcc::tensor;
@@ -68,4 +72,42 @@ TEST_CASE("the line of a statement is found by what it declares after a pass has
   CHECK(lines.find(outline(after.back()), 1) == 2);
   CHECK(lines.find(zero, 5) == 6);
   CHECK(lines.find(one, 5) == 0);
+}
+
+TEST_CASE("the statements of a strip-mined loop are those of the loop, and cost as much") {
+  Diagnostics diagnostics;
+  const auto parsed = parse(
+      "kernel @k(read x: f32[21], write y: f32[21]) {\n"
+      "  vector v in 21 {\n"
+      "    alloc reg total: f32[]\n"
+      "    total[] = x[v] + 1.0\n"
+      "    if x[0] < 2.0 {\n"
+      "      y[v] = total[]\n"
+      "    }\n"
+      "  }\n"
+      "}\n",
+      "t", diagnostics);
+  REQUIRE_MESSAGE(parsed, diagnostics.str());
+  const Stmt& loop = parsed->kernels[0].body;
+  Machine machine;
+  machine.vector_bytes = 32;
+  StatementOrigins origins;
+  const Stmt strips = strip_mine_vector_loops(loop, machine, false, &origins);
+  std::map<Stmt, int> copies;
+  int statements = 0;
+  for_each_stmt(strips, [&](const Stmt& s) {
+    if (as<Sequence>(s) || as<Let>(s)) return;
+    ++statements;
+    if (const auto origin = origins.find(s.get()); origin != origins.end()) ++copies[origin->second];
+  });
+  // Two vectors in a loop, one of 4 iterations and a single one.
+  int noted = 0;
+  for_each_stmt(loop, [&](const Stmt& s) {
+    if (as<Sequence>(s)) return;
+    CHECK(copies[s] == 3);
+    noted += copies[s];
+  });
+  CHECK(noted == statements);
+  const double cost = cost_of(loop, {}, machine);
+  CHECK(cost_of(strips, {}, machine) == cost);
 }
