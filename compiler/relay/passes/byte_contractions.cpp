@@ -86,10 +86,10 @@ Atom padded(BlockRewriter& r, const ByteData& x, std::vector<int64_t>& padding) 
 // the data times the sum of the weights.
 bool are_exact_in_float(const SignedBytes& w) {
   const int64_t inner = product(w.bytes.shape(), 1);
-  int64_t magnitude = 0;
-  for (int64_t k = 0; k < w.bytes.count(); ++k) {
-    if (k % inner == 0) magnitude = 0;
-    magnitude += std::abs(w.bytes.integer_at(k) + w.offset);
+  int64_t magnitude = 0, k = 0;
+  for (const int8_t byte : w.bytes.as<int8_t>()) {
+    if (k++ % inner == 0) magnitude = 0;
+    magnitude += std::abs(byte + w.offset);
     if (UINT8_MAX * magnitude > int64_t{1} << 24) return false;
   }
   return true;
@@ -100,7 +100,7 @@ Constant weights_of(const ByteConvolution& c, const SignedBytes& w) {
   if (!c.is_depthwise()) return w.bytes;
   auto as = [&]<class T>(DType type, T) {
     std::vector<T> values;
-    for (int64_t k = 0; k < w.bytes.count(); ++k) values.push_back(static_cast<T>(w.bytes.integer_at(k) + w.offset));
+    for (const int8_t byte : w.bytes.as<int8_t>()) values.push_back(static_cast<T>(byte + w.offset));
     return Constant::of<T>(type, w.bytes.shape(), values);
   };
   if (c.sums == dtype::f32) return as(dtype::f32, float{});
@@ -113,22 +113,29 @@ Constant column(const std::vector<int32_t>& values) {
 
 }  // namespace
 
-std::optional<Constant> known(const BlockRewriter& r, const Atom& a, int depth) {
+bool is_known(const BlockRewriter& r, const Atom& a, int depth) {
   constexpr int deepest = 4;  // operators one after another
-  if (const Constant* c = std::get_if<Constant>(&a)) return *c;
+  if (std::holds_alternative<Constant>(a)) return true;
   const Operation* definition = r.definition(a);
   const Call* call = definition ? std::get_if<Call>(definition) : nullptr;
   const OperatorRef* o = call ? std::get_if<OperatorRef>(&call->callee) : nullptr;
-  if (!o || o->op->variadic || depth == deepest) return std::nullopt;
+  return o && !o->op->variadic && depth < deepest &&
+         std::ranges::all_of(call->args, [&](const Atom& arg) { return is_known(r, arg, depth + 1); });
+}
+
+std::optional<Constant> known(const BlockRewriter& r, const Atom& a) {
+  if (const Constant* c = std::get_if<Constant>(&a)) return *c;
+  if (!is_known(r, a)) return std::nullopt;
+  const Call& call = std::get<Call>(*r.definition(a));
   std::vector<Constant> args;
   Operands types;
-  for (const Atom& arg : call->args) {
-    auto value = known(r, arg, depth + 1);
+  for (const Atom& arg : call.args) {
+    auto value = known(r, arg);
     if (!value) return std::nullopt;
     types.push_back({shape_of(value->shape()), value->dtype()});
     args.push_back(std::move(*value));
   }
-  auto results = evaluate(*o->op, call->attrs, types, args);
+  auto results = evaluate(*std::get<OperatorRef>(call.callee).op, call.attrs, types, args);
   return results && results->size() == 1 ? std::optional(std::move(results->front())) : std::nullopt;
 }
 
@@ -140,17 +147,22 @@ std::optional<double> single(const BlockRewriter& r, const Atom& a) {
   return c->number_at(0);
 }
 
-std::optional<SignedBytes> signed_bytes(const Constant& integers) {
-  if (integers.count() == 0 || integers.shape().size() < 2) return std::nullopt;
+std::optional<SignedBytes> signed_bytes(const Constant& integers, int64_t zero) {
+  const int64_t count = integers.count();
+  if (count == 0 || integers.shape().size() < 2) return std::nullopt;
+  if (integers.dtype() == dtype::i8 && zero == 0) return SignedBytes{integers};
   int64_t least = integers.integer_at(0), largest = least;
-  for (int64_t k = 1; k < integers.count(); ++k) {
-    least = std::min(least, integers.integer_at(k));
-    largest = std::max(largest, integers.integer_at(k));
+  for (int64_t k = 1; k < count; ++k) {
+    const int64_t value = integers.integer_at(k);
+    least = std::min(least, value);
+    largest = std::max(largest, value);
   }
+  least -= zero, largest -= zero;
   if (largest - least > UINT8_MAX || least < -UINT8_MAX || largest > UINT8_MAX) return std::nullopt;
   const int64_t offset = least >= INT8_MIN && largest <= INT8_MAX ? 0 : least - INT8_MIN;
   std::vector<int8_t> bytes;
-  for (int64_t k = 0; k < integers.count(); ++k) bytes.push_back(static_cast<int8_t>(integers.integer_at(k) - offset));
+  bytes.reserve(static_cast<size_t>(count));
+  for (int64_t k = 0; k < count; ++k) bytes.push_back(static_cast<int8_t>(integers.integer_at(k) - zero - offset));
   return SignedBytes{Constant::of<int8_t>(dtype::i8, integers.shape(), bytes), static_cast<int32_t>(offset)};
 }
 
@@ -256,12 +268,16 @@ namespace {
 // -zero * sum(w + offset) for each index of an axis of the weights.
 std::vector<int32_t> corrections(int64_t zero, const SignedBytes& w, size_t axis) {
   const std::vector<int64_t>& shape = w.bytes.shape();
-  const int64_t inner = product(shape, axis + 1);
-  std::vector<int32_t> sums(static_cast<size_t>(shape[axis]), 0);
-  for (int64_t k = 0; k < w.bytes.count(); ++k)
-    sums[static_cast<size_t>(k / inner % shape[axis])] -=
-        static_cast<int32_t>(zero * (w.bytes.integer_at(k) + w.offset));
-  return sums;
+  const std::span<const int8_t> bytes = w.bytes.as<int8_t>();
+  const auto inner = static_cast<size_t>(product(shape, axis + 1));
+  std::vector<int64_t> sums(static_cast<size_t>(shape[axis]), 0);
+  for (size_t k = 0; k < bytes.size(); k += inner) {
+    int64_t& sum = sums[k / inner % sums.size()];
+    for (const int8_t byte : bytes.subspan(k, inner)) sum += byte + w.offset;
+  }
+  std::vector<int32_t> result;
+  for (const int64_t sum : sums) result.push_back(static_cast<int32_t>(-zero * sum));
+  return result;
 }
 
 // The same as int32 of rank 1, constant if the zero point is.

@@ -27,8 +27,10 @@
 
 namespace dlcc::relay {
 
-// The value of a constant, or of an operator applied to constants.
-std::optional<Constant> known(const BlockRewriter&, const Atom&, int depth = 0);
+// The value of a constant, or of a few operators applied to constants. Computing it takes time if it has many elements;
+// is_known tells whether there is one, unless it cannot be computed.
+std::optional<Constant> known(const BlockRewriter&, const Atom&);
+bool is_known(const BlockRewriter&, const Atom&, int depth = 0);
 
 // The value of all elements of a constant; empty if they differ.
 std::optional<double> single(const BlockRewriter&, const Atom&);
@@ -55,8 +57,8 @@ struct SignedBytes {
   Constant bytes;
   int32_t offset = 0;
 };
-// Empty if the range of the integers is not that of bytes.
-std::optional<SignedBytes> signed_bytes(const Constant& integers);
+// The integers minus a zero point. Empty if their range is not that of bytes.
+std::optional<SignedBytes> signed_bytes(const Constant& integers, int64_t zero = 0);
 
 // A convolution that can be computed on bytes.
 struct ByteConvolution {

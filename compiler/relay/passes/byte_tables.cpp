@@ -53,10 +53,14 @@ class Tabulation {
 
  private:
   std::optional<Constant> results_at(const Atom& a) {
-    if (auto constant = known(r_, a))
-      return constant->count() == 1 ? constant->reshaped({}) : std::optional<Constant>();
     const Var* v = std::get_if<Var>(&a);
-    if (!v || !as<TensorType>((*v)->type)) return std::nullopt;
+    if (v && !as<TensorType>((*v)->type)) return std::nullopt;
+    if (is_known(r_, a)) {
+      const bool is_number = std::ranges::all_of(r_.tensor(a).shape, [](const Dim& d) { return d == Dim(1); });
+      const auto number = is_number ? known(r_, a) : std::nullopt;
+      return number ? std::optional(number->reshaped({})) : std::nullopt;
+    }
+    if (!v) return std::nullopt;
     if (auto it = results_.find((*v)->id); it != results_.end()) return it->second;
     if (is_byte(r_.tensor(a).dtype)) {
       if (bytes_ && std::get<Var>(*bytes_) != *v) return std::nullopt;

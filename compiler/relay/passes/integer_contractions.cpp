@@ -103,7 +103,7 @@ class Rewriter {
     const auto scale = known(r, call.args[1]), zero = known(r, call.args[2]);
     if (!scalar_ || !scale || scale->count() != 1 || !zero || zero->count() != 1 || attrs.block_size != 0) return {};
     const DType other = data_type_ == dtype::u8 ? dtype::i8 : dtype::u8;
-    if (zero->dtype() != other || r.tensor(call.args[0]).dtype != other || known(r, call.args[0])) return {};
+    if (zero->dtype() != other || r.tensor(call.args[0]).dtype != other || is_known(r, call.args[0])) return {};
     const int64_t moved = zero->integer_at(0) + offset_between(other, data_type_);
     const Constant moved_zero = other == dtype::i8
                                     ? Constant::of<uint8_t>(dtype::u8, zero->shape(), {static_cast<uint8_t>(moved)})
@@ -126,10 +126,7 @@ class Rewriter {
     const auto w = dequantized(r, a);
     const auto stored = w ? known(r, w->stored) : std::nullopt;
     if (!stored || !is_byte(stored->dtype())) return std::nullopt;
-    std::vector<int32_t> integers;
-    for (int64_t k = 0; k < stored->count(); ++k)
-      integers.push_back(static_cast<int32_t>(stored->integer_at(k) - w->zero));
-    auto bytes = signed_bytes(Constant::of<int32_t>(dtype::i32, stored->shape(), integers));
+    auto bytes = signed_bytes(*stored, w->zero);
     const bool fits = w->scale.count() == 1 || w->axis == channels;
     return fits && bytes ? std::optional(Weights{std::move(*bytes), w->scale}) : std::nullopt;
   }
@@ -181,7 +178,7 @@ class Rewriter {
   Result product_of_activations(BlockRewriter& r, const std::string& name, const Call& call) {
     const auto w = dequantized(r, call.args[1]);
     const DType type = w ? r.tensor(w->stored).dtype : dtype::f32;
-    if (!is_byte(type) || w->scale.count() != 1 || known(r, w->stored)) return std::nullopt;
+    if (!is_byte(type) || w->scale.count() != 1 || is_known(r, w->stored)) return std::nullopt;
     const auto x = data_of(r, call.args[0]);
     const Result sums = x ? product_of_data(r, name, call, x->bytes(), w->bytes()) : std::nullopt;
     if (!sums) return std::nullopt;
@@ -223,7 +220,7 @@ class Rewriter {
     if (v && r.used_once(value) && depth < longest_chain) {
       if (auto it = scaled_.find((*v)->id); it != scaled_.end()) return it->second(r, factor);
       for (const char* name : {"nn.bias_add", "add"})
-        if (const Call* found = r.call_of(value, name); found && is_known(r, found->args[1])) {
+        if (const Call* found = r.call_of(value, name); found && is_fixed(r, found->args[1])) {
           const Call call = *found;  // emitting operations moves the original
           Atom first = rescaled(r, call.args[0], factor, depth + 1);
           return r.emit(name, {first, r.emit("multiply", {call.args[1], number})}, call.attrs);
@@ -237,7 +234,7 @@ class Rewriter {
     return v ? (*v)->id : -1;
   }
 
-  static bool is_known(const BlockRewriter& r, const Atom& a) { return known(r, a).has_value() || r.is_constant(a); }
+  static bool is_fixed(const BlockRewriter& r, const Atom& a) { return is_known(r, a) || r.is_constant(a); }
 
   // Elementwise operations of a contraction's value become its epilogue.
   void note_elementwise(const BlockRewriter& r, const Binding& b, const Call& call, const std::string& name) {

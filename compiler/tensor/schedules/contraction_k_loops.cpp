@@ -112,12 +112,10 @@ Stmt KLoops::loops(const Stmt& body, const KRange& range, const KLoopHooks& hook
       if (k != innermost_) tap = tap * Expr(axes()[k].extent.value()) + Expr(axes()[k].var);
     Expr number = chunks_before + tap * Expr(chunks_in(count));  // of the tap's first chunk in this block
     Stmt nest = chunk(body, block * Expr(block_size_), count, {number, chunks}, hooks);
-    // Loops whose taps may be left out are outermost: their branches are for as many K indices as possible.
-    for (const bool is_conditional : {false, true})
+    for (const bool is_outer : {false, true})
       for (size_t k = axes().size(); k-- > 0;) {
-        const Expr condition = k == innermost_ || unrolls_all_ ? Expr() : hooks.reads_image(k);
-        if (k == innermost_ || static_cast<bool>(condition) != is_conditional) continue;
-        if (condition) nest = if_then(condition, nest);
+        if (k == innermost_ || hooks.is_outer(k) != is_outer) continue;
+        if (const Expr condition = hooks.reads_image(k); condition && !unrolls_all_) nest = if_then(condition, nest);
         nest = for_loop(axes()[k].var, axes()[k].extent.value(), kind, nest);
       }
     return nest;

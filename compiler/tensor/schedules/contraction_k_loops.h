@@ -58,6 +58,9 @@ struct KLoopHooks {
   // indices. Null: there is no difference.
   Stmt chunk_body = nullptr;
   Var k_in_chunk = {};
+  // Whether the loop over the reduced axis of this position is outside of those for which it is false, instead of in
+  // the order of the axes.
+  std::function<bool(size_t axis)> is_outer = [](size_t) { return false; };
   // For the position of a reduced axis that is a loop over taps, the condition under which the body changes something;
   // it may use the axis. Null: it always may.
   std::function<Expr(size_t axis)> reads_image = [](size_t) { return Expr(); };

@@ -216,6 +216,7 @@ Stmt ContractionTile::sums(const TilePosition& at, const Tile& t, const KRange& 
   hooks.before_unrolled_block = [&](const KChunk& chunk, const Expr& unrolled_block) {
     return prefetch_next_weights(at, t, range, chunk, unrolled_block);
   };
+  hooks.is_outer = [&](size_t axis) { return has_padding(axis); };
   hooks.reads_image = [&](size_t axis) { return reads_image(axis, t); };
   std::vector<Stmt> init;
   std::vector<Expr> partial_sums;
@@ -258,6 +259,15 @@ ShareOfK ContractionTile::share_of_k() const {
     for (size_t k = 0; k < tap_axes_.size(); ++k) share *= 1 - share_left_out(k, tall, wide);
     return share;
   };
+}
+
+// Whether tiles of one pixel leave out taps of the reduced axis. The loops over such axes are outermost, so that a
+// branch is for as many K indices as possible, also in tiles that leave out none: all elements are added in the same
+// order.
+bool ContractionTile::has_padding(size_t reduced_axis) const {
+  for (size_t k = 0; k < tap_axes_.size(); ++k)
+    if (tap_axes_[k].tap == reduced_axis && share_left_out(k, 1, 1) > 0) return true;
+  return false;
 }
 
 // The condition under which a tap of the reduced axis reads the image for some pixel of the tile. Null if no tap is

@@ -78,6 +78,7 @@ class ContractionTile {
             const std::function<Stmt(const KChunk&)>& before_chunk) const;
   void find_padding();
   double share_left_out(size_t tap_axis, int64_t tall, int64_t wide) const;
+  bool has_padding(size_t reduced_axis) const;
   Expr reads_image(size_t reduced_axis, const Tile&) const;
   Expr neighbouring_products(const Expr& product) const;
   bool widens_data() const;

@@ -242,12 +242,15 @@ class TileChooser {
   bool fits_registers(int64_t unrolled, int64_t vectors, const std::vector<bool>& shared) const {
     int64_t kept = 0, shuffled = 0;  // for a strided vector: `stride` loaded vectors and two shuffle masks
     for (size_t k = 0; k < loads_.size(); ++k) {
-      if (shared[k]) kept += values_of(k, unrolled, vectors, shared);
+      if (shared[k]) kept += values_of(k, unrolled, vectors, shared) * (is_widened(k) ? 2 : 1);
       if (strides_[k] > 1) shuffled = strides_[k] + 2;
     }
     const int64_t product = machine_.has_fma ? 1 : machine_.product_registers;
     return unrolled * vectors + kept + shuffled + product + machine_.unassigned_registers <= machine_.vector_registers;
   }
+
+  // Whether the elements of the load become wider before they are combined: both forms are in registers for a while.
+  bool is_widened(size_t k) const { return bits(loads_[k].buffer->type) < bits(stage_.values[0].type()); }
 
   // Which loads read the same element for all indices of a tile.
   std::vector<bool> loads_shared_along(int axis, int64_t unrolled) const {
