@@ -16,16 +16,18 @@
 //   * A shift by a negative amount, or by the width of the type or more, gives 0; `>>` of a negative value then gives
 //     -1. `>>` is arithmetic for signed types.
 //   * Floats are IEEE 754, rounded to nearest even, with subnormals, infinities and NaN. Operations are not contracted
-//     or reassociated, with three exceptions. A `sum` or `product` reduction of floats may be evaluated in any order
+//     or reassociated, with four exceptions. A `sum` or `product` reduction of floats may be evaluated in any order
 //     and grouping, and with fused multiply-adds. A `max` or `min` reduction, or that of the largest number,
 //     select(b > a, b, a), may be evaluated in any order, which decides only the sign of a zero and which of several
 //     NaNs is the result. A convolution with constant weights may be computed by Winograd's algorithm (Lavin and Gray,
-//     2016), which is equal in exact arithmetic.
+//     2016), which is equal in exact arithmetic. Products of the zeros around an image may be left out of a
+//     convolution, although the product with an infinite weight would be NaN.
 //   * float16 and bfloat16 are storage types: a load is followed by a cast to float32, arithmetic is in float32, and a
 //     cast before the store rounds. Floats of at most 8 bits and integers of 2 and 4 bits occur in loads, selects,
 //     stores and casts only.
 //   * max(a, b) is a if a is NaN, else a > b ? a : b. min(a, b) is a if a is NaN, else a < b ? a : b. Hence NaN in
-//     either operand gives NaN, and of two zeros the second is the result.
+//     either operand gives NaN, and of two zeros the second is the result; code for AArch64 may take the other zero if
+//     neither operand is a literal.
 //   * A comparison with NaN is false, `!=` is true. A bool is 0 or 1.
 //   * A cast from float to integer truncates and saturates, and gives 0 for NaN. A cast to a narrower integer wraps. A
 //     cast to bool is `x != 0`. A cast to float rounds to nearest even; to float8 it also saturates (Cast::saturate);

@@ -115,7 +115,7 @@ Stmt KLoops::loops(const Stmt& body, const KRange& range, const KLoopHooks& hook
     for (const bool is_outer : {false, true})
       for (size_t k = axes().size(); k-- > 0;) {
         if (k == innermost_ || hooks.is_outer(k) != is_outer) continue;
-        if (const Expr condition = hooks.reads_image(k); condition && !unrolls_all_) nest = if_then(condition, nest);
+        if (const Expr condition = hooks.tap_condition(k); condition && !unrolls_all_) nest = if_then(condition, nest);
         nest = for_loop(axes()[k].var, axes()[k].extent.value(), kind, nest);
       }
     return nest;

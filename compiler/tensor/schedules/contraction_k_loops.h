@@ -9,7 +9,7 @@
 //           unrolled k < k_unroll: body
 //   the same loops over the rest of K, which fills no block
 //
-// A tap that reads padding only, for all pixels of a tile, may be left out by a condition (KLoopHooks::reads_image).
+// A tap that reads padding only, for all pixels of a tile, may be left out by a condition (KLoopHooks::tap_condition).
 // The loops with such conditions are the outermost ones within a block.
 //
 // If the data is not stored in blocks of channels, the last reduced axis takes the place of the block's channels.
@@ -63,7 +63,7 @@ struct KLoopHooks {
   std::function<bool(size_t axis)> is_outer = [](size_t) { return false; };
   // For the position of a reduced axis that is a loop over taps, the condition under which the body changes something;
   // it may use the axis. Null: it always may.
-  std::function<Expr(size_t axis)> reads_image = [](size_t) { return Expr(); };
+  std::function<Expr(size_t axis)> tap_condition = [](size_t) { return Expr(); };
 };
 
 // The loops over K of one contraction on one machine. The plan, the machine and the configuration must outlive them.

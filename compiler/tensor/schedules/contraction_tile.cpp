@@ -217,7 +217,7 @@ Stmt ContractionTile::sums(const TilePosition& at, const Tile& t, const KRange& 
     return prefetch_next_weights(at, t, range, chunk, unrolled_block);
   };
   hooks.is_outer = [&](size_t axis) { return has_padding(axis); };
-  hooks.reads_image = [&](size_t axis) { return reads_image(axis, t); };
+  hooks.tap_condition = [&](size_t axis) { return tap_condition(axis, t); };
   std::vector<Stmt> init;
   std::vector<Expr> partial_sums;
   for (int64_t k = 0; k < count; ++k) {
@@ -272,7 +272,7 @@ bool ContractionTile::has_padding(size_t reduced_axis) const {
 
 // The condition under which a tap of the reduced axis reads the image for some pixel of the tile. Null if no tap is
 // left out.
-Expr ContractionTile::reads_image(size_t reduced_axis, const Tile& t) const {
+Expr ContractionTile::tap_condition(size_t reduced_axis, const Tile& t) const {
   for (size_t k = 0; k < tap_axes_.size(); ++k) {
     const TapAxis& a = tap_axes_[k];
     if (a.tap != reduced_axis || share_left_out(k, t.tall, t.wide) == 0) continue;

@@ -79,7 +79,7 @@ class ContractionTile {
   void find_padding();
   double share_left_out(size_t tap_axis, int64_t tall, int64_t wide) const;
   bool has_padding(size_t reduced_axis) const;
-  Expr reads_image(size_t reduced_axis, const Tile&) const;
+  Expr tap_condition(size_t reduced_axis, const Tile&) const;
   Expr neighbouring_products(const Expr& product) const;
   bool widens_data() const;
   Buffer widened(const Tile&) const;
@@ -103,7 +103,7 @@ class ContractionTile {
   Expr data_factor_, weights_factor_;
   std::vector<TapAxis> tap_axes_;
   // For each of them, the shares of the taps that tiles of 1, 2, .. pixels along its axis leave out: those that read
-  // padding for all of the pixels, unless they are few.
+  // padding for all of the pixels; 0 if they are fewer than Machine::min_share_of_padding.
   std::vector<std::vector<double>> shares_left_out_;
   int64_t lanes_ = 1, n_per_vector_ = 1;
   RegisterTile size_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "support/integers.h"
 #include "tensor/simplify.h"
 #include "tensor/visit.h"
 
@@ -61,13 +62,16 @@ double share_of_padding(const TapAxis& a, const Stage& stage, int64_t count) {
   const int64_t pixels = stage.axes[static_cast<size_t>(a.pixel)].extent.value(),
                 taps = stage.reduction->axes[a.tap].extent.value(), ranges = pixels - count + 1;
   if (ranges <= 0 || taps <= 0) return 0;
-  int64_t outside = 0;
-  for (int64_t first = 0; first < ranges; ++first)
-    for (int64_t tap = 0; tap < taps; ++tap) {
-      const int64_t low = first * a.step + tap * a.dilation + a.origin, high = low + (count - 1) * a.step;
-      outside += high < 0 || low >= a.extent ? 1 : 0;
-    }
-  return static_cast<double>(outside) / static_cast<double>(ranges * taps);
+  // The number of ranges that begin before the first pixel whose index is at least `index`, for a tap at `offset`.
+  auto before = [&](int64_t index, int64_t offset) {
+    return std::clamp<int64_t>(-floor_quotient(offset - index, a.step), 0, ranges);
+  };
+  double outside = 0;
+  for (int64_t tap = 0; tap < taps; ++tap) {
+    const int64_t offset = tap * a.dilation + a.origin;
+    outside += static_cast<double>(before(0, offset + (count - 1) * a.step) + ranges - before(a.extent, offset));
+  }
+  return outside / (static_cast<double>(ranges) * static_cast<double>(taps));
 }
 
 }  // namespace dlcc::tensor

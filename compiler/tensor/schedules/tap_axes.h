@@ -1,5 +1,5 @@
-// The axes along which the taps of a convolution lie in its image, and the taps that read nothing but padding. A 7x7
-// kernel with dilation 2 over an image of 7x7 pixels has 13 rows, of which each row of results needs three or four.
+// The axes along which the taps of a convolution lie in its image, and the taps that read nothing but padding. Of the
+// seven rows of a 7x7 kernel with dilation 2 over an image of 7x7 pixels, each row of results needs three or four.
 #pragma once
 
 #include <cstdint>

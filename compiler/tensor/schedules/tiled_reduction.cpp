@@ -417,7 +417,7 @@ class TiledReductionScheduler {
       const Dim& extent = axes[k].extent;
       const bool is_short = k + 1 == axes.size() && extent.is_constant() && !is_strided &&
                             extent.value() * accumulators <= machine_.max_unrolled_updates;
-      if (const Expr condition = reads_image(k)) body = if_then(condition, body);
+      if (const Expr condition = tap_condition(k)) body = if_then(condition, body);
       body = for_loop(axes[k].var, Expr(extent), is_short ? LoopKind::unrolled : LoopKind::serial, body);
     }
     return body;
@@ -425,7 +425,7 @@ class TiledReductionScheduler {
 
   // The condition under which a tap of the reduced axis reads the image for the pixels of a tile, which are in one row.
   // Null if there is little padding, or the axis is not one of taps.
-  Expr reads_image(size_t reduced_axis) const {
+  Expr tap_condition(size_t reduced_axis) const {
     for (const TapAxis& a : plan_.tap_axes) {
       const bool varies = a.pixel == plan_.row_axis || a.pixel == tile_.unrolled_axis;
       if (a.tap == reduced_axis && !varies && share_of_padding(a, stage_, 1) >= machine_.min_share_of_padding)

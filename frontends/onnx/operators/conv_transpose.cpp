@@ -238,16 +238,17 @@ Value phase_bias(Node& n, const Value& bias, const Transposed& t) {
 }
 
 // Whether each phase is a convolution of its own: as channels of one convolution, the phases with fewer taps would be
-// multiplied by many zeros. Small convolutions take less time than calls of several.
+// multiplied by many zeros. Small convolutions take less time than calls of several, and many calls would read the
+// image again and again.
 bool prefers_separate_phases(const Transposed& t) {
-  constexpr int64_t fewest_weights = 1024;  // of a tap
+  constexpr int64_t fewest_weights = 1024, most_phases = 16;  // of a tap; convolutions
   int64_t taps = 1, with_zeros = 1;
   for (const TransposedAxis& axis : t.axes) {
     if (axis.taps < axis.stride) return false;  // a phase has no tap
     taps *= axis.taps;
     with_zeros *= axis.taps_per_phase() * axis.stride;
   }
-  return 4 * with_zeros >= 5 * taps && t.inputs * (t.outputs / t.groups) >= fewest_weights;
+  return t.phases <= most_phases && 4 * with_zeros >= 5 * taps && t.inputs * (t.outputs / t.groups) >= fewest_weights;
 }
 
 // One convolution for each phase. Empty after an error.
