@@ -333,8 +333,8 @@ def main():
           f"{statistics.geometric_mean(ratios):.2f} x; {sum(r < 0.9 for r in ratios)} below 0.9 x")
     floors = [of_floor(row) for row in with_floors]
     if floors:
-        print(f"of the floor at {peak:.0f} GFLOP/s and {bandwidth:.1f} GB/s: lowest {min(floors):.1f} %, median {statistics.median(floors):.1f} %, "
-              f"{sum(f < 50 for f in floors)} of {len(floors)} below 50 %")
+        print(f"of the floor at {peak:.0f} GFLOP/s and {bandwidth:.1f} GB/s: lowest {min(floors):.1f} %, median "
+              f"{statistics.median(floors):.1f} %, {sum(f < 50 for f in floors)} of {len(floors)} below 50 %")
     return 1 if failed else 0
 
 
