@@ -9,15 +9,15 @@ Buffer operand(const char* name, DType type, Shape shape, std::vector<int64_t> s
   return std::make_shared<const BufferNode>(BufferNode{name, type, std::move(shape), scope, std::move(strides)});
 }
 
-// The dot product of k bytes; element(data, j) is the byte j of the data.
+// The dot product of k bytes; element(j) is the byte j of the data.
 Intrinsic dot_product(int64_t lanes, const char* types, const Buffer& data, int64_t k,
-                      const std::function<Expr(const Buffer& data, int64_t j)>& element) {
+                      const std::function<Expr(int64_t j)>& element) {
   Buffer weights = operand("weights", dtype::i8, {lanes, k}, {k, 1}, Scope::global),
          acc = operand("acc", dtype::i32, {lanes}, {1}, Scope::reg);
   Var lane = make_var("lane");
   Expr sum;
   for (int64_t j = 0; j < k; ++j) {
-    Expr product = cast(dtype::i32, element(data, j)) * cast(dtype::i32, load(weights, {lane, Expr(j)}));
+    Expr product = cast(dtype::i32, element(j)) * cast(dtype::i32, load(weights, {lane, Expr(j)}));
     sum = sum ? sum + product : product;
   }
   return {.name = fmt::format("dot{}.{}.x{}", k, types, lanes),
@@ -28,17 +28,15 @@ Intrinsic dot_product(int64_t lanes, const char* types, const Buffer& data, int6
 }
 
 Intrinsic byte_product(int64_t lanes, DType data_type = dtype::u8, int64_t k = least_bytes_of_product) {
-  return dot_product(lanes, data_type == dtype::u8 ? "u8s8" : "s8s8",
-                     operand("data", data_type, {k}, {1}, Scope::global), k,
-                     [](const Buffer& data, int64_t j) { return load(data, {Expr(j)}); });
+  Buffer data = operand("data", data_type, {k}, {1}, Scope::global);
+  return dot_product(lanes, data_type == dtype::u8 ? "u8s8" : "s8s8", data, k,
+                     [&](int64_t j) { return load(data, {Expr(j)}); });
 }
 
 Intrinsic widened_product(int64_t lanes) {
   constexpr int64_t k = least_bytes_of_product;
-  return dot_product(lanes, "u16s8", operand("data", dtype::u16, {2, k / 2}, {widened_half, 1}, Scope::local), k,
-                     [](const Buffer& data, int64_t j) {
-                       return load(data, {Expr(j % 2), Expr(j / 2)});
-                     });
+  Buffer data = operand("data", dtype::u16, {2, k / 2}, {widened_half, 1}, Scope::local);
+  return dot_product(lanes, "u16s8", data, k, [&](int64_t j) { return load(data, {Expr(j % 2), Expr(j / 2)}); });
 }
 
 Intrinsic widening() {

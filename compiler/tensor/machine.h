@@ -93,7 +93,7 @@ struct Machine {
   // Dot products of bytes with scalar sums between two branches: a branch costs as much as two of them.
   int64_t scalar_k_unroll = 8;
   // Least share of the taps of a tile that read padding only for which they are left out, by a branch for each row or
-  // column of taps.
+  // column of taps. An estimate of what the branches cost.
   double min_share_of_padding = 1. / 32;
   // Least number of unrolled blocks of K. A shorter loop over K, such as that over the taps of a row or the channels of
   // the input image, is not unrolled.

@@ -37,15 +37,6 @@ CodeLevel v3() {
            .byte_products = ByteProducts::pairs,
            .l2_bytes = 512 << 10}};
 }
-// Level v3 on CPUs with AVX-VNNI: Alder Lake and later ones without AVX-512.
-CodeLevel v3_vnni() {
-  CodeLevel level = v3();
-  level.name = "x86-64-v3-vnni";
-  level.features = "+avxvnni";
-  level.machine.byte_products = ByteProducts::dot;
-  level.is_extension = true;
-  return level;
-}
 CodeLevel v4() {
   CodeLevel level = {"x86-64-v4",
                      "x86-64-v4",
@@ -61,15 +52,16 @@ CodeLevel v4() {
   return level;
 }
 
-// Level v4 on CPUs with VNNI: Cascade Lake, Zen 4 and later ones.
-CodeLevel v4_vnni() {
-  CodeLevel level = v4();
-  level.name = "x86-64-v4-vnni";
-  level.features = "+avx512vnni,+evex512";
+// The level on CPUs with an instruction for dot products of bytes.
+CodeLevel with_vnni(CodeLevel level, const char* features) {
+  level.name += "-vnni";
+  level.features = features;
   level.machine.byte_products = ByteProducts::dot;
   level.is_extension = true;
   return level;
 }
+CodeLevel v3_vnni() { return with_vnni(v3(), "+avxvnni"); }              // Alder Lake and later ones without AVX-512
+CodeLevel v4_vnni() { return with_vnni(v4(), "+avx512vnni,+evex512"); }  // Cascade Lake, Zen 4 and later ones
 
 // Measurements of named CPUs. Zen 5: 262 to 274 GFLOP/s, 42 to 56 GB/s.
 void apply_measurements(const std::string& cpu, tensor::Machine& machine) {

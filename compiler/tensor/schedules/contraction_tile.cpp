@@ -296,8 +296,8 @@ Expr ContractionTile::neighbouring_products(const Expr& product) const {
 
 // ---- widened bytes
 
-// Whether the tile's data is widened to 16 bits, a chunk at a time, before it is multiplied: once for all quads of the
-// chunk and all vectors of N.
+// Whether the tile's data is widened to 16 bits, a chunk at a time, before it is multiplied: once for all dot
+// products of the chunk and all vectors of N.
 bool ContractionTile::widens_data() const {
   return plan_.byte_products && multiplies_widened_data(machine_.byte_products);
 }

@@ -239,7 +239,7 @@ Value phase_bias(Node& n, const Value& bias, const Transposed& t) {
 
 // Whether each phase is a convolution of its own: as channels of one convolution, the phases with fewer taps would be
 // multiplied by many zeros. Small convolutions take less time than calls of several, and many calls would read the
-// image again and again.
+// image again and again. The bounds are estimates.
 bool prefers_separate_phases(const Transposed& t) {
   constexpr int64_t fewest_weights = 1024, most_phases = 16;  // of a tap; convolutions
   int64_t taps = 1, with_zeros = 1;
