@@ -36,6 +36,8 @@ using Operands = std::vector<Operand>;
 // Outcome of a type relation: a type, or why there is none.
 using TypeResult = std::variant<Type, TypeError>;
 
+class CallGradient;  // call_gradient.h
+
 struct Operator {
   struct Attribute {
     std::string name, type, doc;
@@ -88,6 +90,7 @@ struct Operator {
   Attrs of_given_sizes;
   bool dequantizes;
   std::function<std::vector<Dim>(const Attrs&, const Operands&)> largest_sizes;  // null: nothing bounds the sizes
+  std::function<void(const Attrs&, bool values_given, CallGradient&)> gradient;  // null: not known
 };
 
 template <class A>

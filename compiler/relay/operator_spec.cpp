@@ -113,6 +113,10 @@ void OperatorTable::add_erased(detail::ErasedSpec spec) {
     op.sizes = [f](const Attrs& attrs, const Operands& in, const std::vector<size_t>& axes) {
       return f->define_sizes(attrs, in, axes);
     };
+  if (s.gradient)
+    op.gradient = [f](const Attrs& attrs, bool values_given, CallGradient& g) {
+      f->spec().gradient(f->read(attrs, values_given).get(), g);
+    };
   const std::string name = op.name;
   const bool inserted = operators_.emplace(name, std::make_unique<const Operator>(std::move(op))).second;
   DLCC_CHECK(inserted, "operator {} is defined twice", name);

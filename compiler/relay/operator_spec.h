@@ -70,6 +70,7 @@ struct ErasedSpec {
   ErasedFunction<tensor::TensorFunction, const Operands&, const Shape&> compute_as;
   ErasedFunction<std::vector<Dim>, const Operands&> positive_sizes, largest_sizes;
   ErasedFunction<std::vector<Expr>, const Operands&, const std::vector<Tensor>&, tensor::Definition&> sizes;
+  ErasedFunction<void, CallGradient&> gradient;
 };
 
 }  // namespace detail
@@ -140,6 +141,9 @@ struct OperatorSpec {
   bool dequantizes = false;
   // The largest size of each axis of the result that the operands allow. Null: nothing bounds the sizes.
   detail::AttrsFunction<A, std::vector<Dim>(const Operands&)> largest_sizes = {};
+  // Adds the gradients of the operands, given those of the results (relay/call_gradient.h). Null: they are not known.
+  // Operators with integer results need no rule.
+  detail::AttrsFunction<A, void(CallGradient&)> gradient = {};
   double tolerance = 0;  // accuracy class: largest relative error of float32 code against float64; 0 means correctly
                          // rounded apart from the order of sums
   // The result is the operand, which may be a value of any type: an annotation. Inference replaces the call by the
@@ -179,7 +183,8 @@ void OperatorTable::add(OperatorSpec<A> spec) {
               .compute_as = std::move(spec.compute_as.erased),
               .positive_sizes = std::move(spec.positive_sizes.erased),
               .largest_sizes = std::move(spec.largest_sizes.erased),
-              .sizes = std::move(spec.sizes.erased)});
+              .sizes = std::move(spec.sizes.erased),
+              .gradient = std::move(spec.gradient.erased)});
 }
 
 }  // namespace dlcc::relay

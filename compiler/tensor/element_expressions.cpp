@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <ranges>
 
 #include "support/row_major.h"
 #include "tensor/simplify.h"
@@ -51,8 +52,9 @@ class Unroller {
     return elements_[{b.get(), index}] = nodes > ElementExpressions::max_nodes ? Expr() : value;
   }
 
+  // By the last stage that writes the element: statements may change what an earlier stage wrote.
   Expr computed_element(const Buffer& b, const Position& index) {
-    for (const Stage& s : f_.stages) {
+    for (const Stage& s : std::views::reverse(f_.stages)) {
       auto result = std::ranges::find(s.results, b);
       if (result == s.results.end()) continue;
       if (s.body) return {};

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <map>
+#include <ranges>
 
 #include "support/row_major.h"
 #include "tensor/small_reduction.h"
@@ -180,8 +181,9 @@ class Evaluator {
     return it->second;
   }
 
+  // By the last stage that writes the element: statements may change what an earlier stage wrote.
   Known computed_element(const Buffer& b, const Index& index) {
-    for (const Stage& s : f_.stages) {
+    for (const Stage& s : std::views::reverse(f_.stages)) {
       auto result = std::ranges::find(s.results, b);
       if (result == s.results.end()) continue;
       if (s.body) return std::nullopt;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "relay/differentiate.h"
 #include "shape/facts.h"
 #include "support/ascii.h"
 #include "tensor/element_expressions.h"
@@ -335,6 +336,19 @@ std::variant<Values, relay::TypeError> BlockBuilder::call(const std::string& nam
     for (const Value& arg : tensor_args) std::ranges::copy(known_numbers(arg), std::back_inserter(numbers));
   }
   return Values{{var, tensors[0]}};
+}
+
+std::optional<Values> BlockBuilder::gradients(size_t first, const Value& value,
+                                              const std::vector<relay::Var>& variables, const SourceLocation& location,
+                                              Diagnostics& diagnostics) {
+  auto found = relay::differentiate(module_, std::span(open_.back().bindings).subspan(first), {value.atom}, variables,
+                                    location, diagnostics);
+  if (!found) return std::nullopt;
+  for (relay::Binding& b : found->bindings) bind(b.var, std::move(b.op), b.location);
+  Values values;
+  for (const relay::Atom& atom : found->of)
+    values.push_back({atom, *relay::as<TensorType>(relay::type_of(module_, atom))});
+  return values;
 }
 
 }  // namespace dlcc::frontends::onnx

@@ -70,6 +70,11 @@ class BlockBuilder {
   std::variant<Values, relay::TypeError> call(const std::string& op, const Values& args, const relay::Attrs& attrs,
                                               size_t results, const SourceLocation&);
 
+  // The gradients of the sum of a value's elements with respect to variables (relay/differentiate.h), through the
+  // bindings of the current block from number `first` on. Empty, and reported, if an operation has none.
+  std::optional<Values> gradients(size_t first, const Value&, const std::vector<relay::Var>& variables,
+                                  const SourceLocation&, Diagnostics&);
+
   // The elements of a small tensor of integers, where known; null if none is.
   relay::KnownValue known(const Value& value) const { return known_.of(value.atom); }
 

@@ -40,7 +40,7 @@ void Importer::call_function(const schema::FunctionProto& function, const schema
   const bool is_in_main = calls_.empty();
   calls_.push_back(&function);
   std::optional<Values> results;
-  if (shared_functions_.contains(node, is_in_main)) results = call_shared(call);
+  if (again_ == 0 && shared_functions_.contains(node, is_in_main)) results = call_shared(call);
   if (!results) {
     Scope inner;
     for (int k = 0; k < node.output_size(); ++k)

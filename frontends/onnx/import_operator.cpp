@@ -26,7 +26,7 @@ const Row* Importer::find_row(const schema::NodeProto& node, const Body& body, c
   return row;
 }
 
-// A remedy for an operator that is not supported, in particular those of maps, strings, image files and gradients.
+// A remedy for an operator that is not supported, in particular those of maps, strings and image files.
 static std::string remedy_for(const std::string& op) {
   static constexpr const char* strings =
       "a compiled model computes with numbers: process strings before the model, and export the part after it";
@@ -38,7 +38,6 @@ static std::string remedy_for(const std::string& op) {
        "a compiled model has no maps: export the part after the vectorizer, and give it a tensor with "
        "one column for each key"},
       {"CastMap", "a compiled model has no maps: export the part after CastMap, and give it the tensor of values"},
-      {"Gradient", "export the model with the operators that compute the gradients"},
       {"ImageDecoder", "decode the image before the model, and export the part after it, whose input is the pixels"},
       {"RegexFullMatch", strings},
       {"StringConcat", strings},

@@ -94,6 +94,8 @@ class Importer {
   std::optional<Values> import_subgraph(const schema::GraphProto&, const Values& inputs, Scope& outer, const Body&,
                                         const SourceLocation&);
   std::optional<Branch> import_branch(const schema::GraphProto&, Scope& outer, const Body&, const SourceLocation&);
+  std::optional<Value> import_again(const std::string& name, const std::map<std::string, Value>& given, Scope&,
+                                    const Body&, const SourceLocation&);
 
   // import_functions.cpp
   using Inputs = std::vector<std::optional<Value>>;
@@ -146,8 +148,10 @@ class Importer {
   bool has_structures_ = false;                         // whether an input is no tensor, or is fixed
   std::vector<const schema::FunctionProto*> calls_;     // functions being imported, innermost last
   int64_t inlined_ = 0;                                 // nodes of imported functions, counted for each import
+  int again_ = 0;                                       // depth of import_again()
   std::map<std::string, const schema::NodeProto*> bounded_loops_;  // by the name in its body that a bound has
   int64_t random_sequences_ = 0;                                   // number of nodes with random numbers so far
+  std::map<const schema::NodeProto*, int64_t> sequences_of_;       // the number before the node's last import
 };
 
 }  // namespace dlcc::frontends::onnx

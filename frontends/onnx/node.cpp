@@ -10,7 +10,7 @@
 #include "frontends/onnx/tensor_decode.h"
 #include "frontends/onnx/wording.h"
 #include "support/ascii.h"
-#include "support/float_formats.h"
+#include "support/scalar_constant.h"
 #include "support/similar_names.h"
 
 namespace dlcc::frontends::onnx {
@@ -270,34 +270,6 @@ Values Node::call_fields(const std::string& op, const Values& args, const relay:
 
 Value Node::call(const std::string& op, const Values& args, const relay::Attrs& attrs) {
   return call_fields(op, args, attrs, 1)[0];
-}
-
-// The value as a constant of the type. For integer types it is truncated, and NaN becomes 0.
-static Constant scalar_constant(DType type, double value) {
-  constexpr double most = 9.2e18;  // int64 has slightly more
-  auto of = [&](auto v) { return Constant::of<decltype(v)>(type, {}, {v}); };
-  const auto whole = static_cast<int64_t>(std::isnan(value) ? 0 : std::clamp(value, -most, most));
-  switch (type) {
-    case DType::float64_:
-      return of(value);
-    case DType::float32_:
-      return of(static_cast<float>(value));
-    case DType::float16_:
-      return of(float_to_half(static_cast<float>(value)));
-    case DType::bfloat16_:
-      return of(float_to_bfloat16(static_cast<float>(value)));
-    case DType::int64_:
-    case DType::uint64_:
-      return of(whole);
-    case DType::int32_:
-    case DType::uint32_:
-      return of(static_cast<int32_t>(whole));
-    case DType::int16_:
-    case DType::uint16_:
-      return of(static_cast<int16_t>(whole));
-    default:  // types of at most one byte; float8 only for the value 0
-      return of(static_cast<int8_t>(whole));
-  }
 }
 
 Value Node::scalar(DType type, double value) {

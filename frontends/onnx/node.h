@@ -50,6 +50,9 @@ struct NodeContext {
   // Import a subgraph as a block of its own or into the current block; its inputs are given. Empty if it was rejected.
   std::function<std::optional<Branch>(const schema::GraphProto&)> import_branch;
   std::function<std::optional<Values>(const schema::GraphProto&, const Values& inputs)> import_inline;
+  // The value of a name in the node's graph where some names have other values: the nodes that depend on those are
+  // imported once more. Empty if one was rejected.
+  std::function<std::optional<Value>(const std::string& name, const std::map<std::string, Value>& given)> import_again;
 };
 
 class Node {

@@ -40,7 +40,8 @@ struct Scope {
   std::map<std::string, Value> values;
   std::map<std::string, Initializer> initializers;
   std::map<std::string, const schema::TypeProto*> declared;
-  std::set<std::string> left_out;  // a function's inputs that its call omits
+  std::set<std::string> left_out;   // a function's inputs that its call omits
+  const NodeList* nodes = nullptr;  // of the graph; null before they are imported
 
   void add_initializers(schema::GraphProto&, Diagnostics&, const std::string& file);
   void add_initializers(const schema::GraphProto&, Diagnostics&, const std::string& file);

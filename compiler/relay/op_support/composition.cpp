@@ -1,6 +1,9 @@
 // Calls of operators within the definition of another one.
 #include "relay/op_support/composition.h"
 
+#include "relay/call_gradient.h"
+#include "support/scalar_constant.h"
+
 namespace dlcc::relay::ops {
 
 namespace {
@@ -41,7 +44,11 @@ Value Composition::call_as(const std::string& name, const std::vector<Value>& ar
 
 std::vector<Value> Composition::add_call(const Operator& callee, const std::vector<Value>& args, const Attrs& attrs,
                                          const Shape* shape) {
-  Part part{args, {}, {}};
+  Part part{.args = args, .define = {}, .positive_sizes = {}};
+  if (!shape) {
+    part.callee = &callee;
+    part.attrs = attrs;
+  }
   TypeResult typed = callee.type(attrs, part.operands());
   if (auto* error = std::get_if<TypeError>(&typed)) fail(std::move(*error));
   Type result = std::get<Type>(typed);
@@ -93,8 +100,11 @@ Value Composition::sum(DType type, const Shape& shape, const Shape& extents, con
 }
 
 Value Composition::number(DType type, double value) {
-  return compute(type, {}, {},
-                 [=](const std::vector<Tensor>&, Index) { return relay::number(tensor::compute_type(type), value); });
+  const Value result = compute(type, {}, {}, [=](const std::vector<Tensor>&, Index) {
+    return relay::number(tensor::compute_type(type), value);
+  });
+  parts_.back().number = scalar_constant(type, value);
+  return result;
 }
 
 Value Composition::cast(const Value& value, DType type) {
@@ -137,7 +147,14 @@ Composition::Functions Composition::functions(const std::string& name, const Cal
     calls(attrs, c);
     return c.positive_sizes();
   };
-  return {type, compute, positive_sizes};
+  auto gradient = [calls](const void* attrs, CallGradient& g) {
+    Operands operands;
+    for (const CallGradient::Slot& slot : g.operands()) operands.emplace_back(slot.type);
+    Composition c(operands);
+    const std::vector<Value> results = calls(attrs, c);
+    c.add_gradient(g, results);
+  };
+  return {type, compute, positive_sizes, gradient};
 }
 
 TensorFunction Composition::definition(const std::string& name, const std::vector<Value>& values) {
@@ -166,6 +183,29 @@ std::vector<Dim> Composition::positive_sizes() const {
     sizes.insert(sizes.end(), more.begin(), more.end());
   }
   return sizes;
+}
+
+void Composition::add_gradient(CallGradient& g, const std::vector<Value>& results) const {
+  g.add_through([&] {
+    std::vector<std::vector<Term>> values;
+    auto terms = [&](const std::vector<Value>& list) {
+      std::vector<Term> found;
+      for (const Value& v : list) {
+        const auto result = static_cast<size_t>(v.source.index);
+        found.push_back(v.source.part < 0 ? g.operand(result) : values[static_cast<size_t>(v.source.part)][result]);
+      }
+      return found;
+    };
+    for (const Part& part : parts_) {
+      if (part.number)
+        values.push_back({g.code().term(*part.number)});
+      else if (part.callee)
+        values.push_back(g.code().call_all(*part.callee, terms(part.args), part.attrs));
+      else
+        g.refuse("a step of it has no rule");
+    }
+    return terms(results);
+  });
 }
 
 }  // namespace dlcc::relay::ops

@@ -7,6 +7,8 @@
 //     return c.call("divide", {x, c.call("sqrt", {sum})});
 //   }
 //   table.add(composed<L2Attrs>({.name = "nn.l2_normalize", ...}, l2_normalize));
+//
+// So does the gradient, unless the specification has a rule of its own.
 #pragma once
 
 #include <string>
@@ -74,6 +76,7 @@ class Composition {
     detail::ErasedFunction<TypeResult, const Operands&> type;
     detail::ErasedFunction<TensorFunction, const Operands&, const Shape&> compute;  // for a result of this shape
     detail::ErasedFunction<std::vector<Dim>, const Operands&> positive_sizes;
+    detail::ErasedFunction<void, CallGradient&> gradient;  // known if each part is a call
   };
   static Functions functions(const std::string& name, const Calls&);
 
@@ -82,6 +85,9 @@ class Composition {
     std::vector<Value> args;
     std::function<TensorFunction(const Operands&)> define;
     std::function<std::vector<Dim>(const Operands&)> positive_sizes;  // null: none
+    const Operator* callee = nullptr;                                 // null: a computation of its own
+    Attrs attrs = {};
+    std::optional<Constant> number = {};  // of a part that is one
 
     Operands operands() const;
   };
@@ -89,6 +95,7 @@ class Composition {
   Value add(Part, const TensorType& result);
   TensorFunction definition(const std::string& name, const std::vector<Value>& results);
   std::vector<Dim> positive_sizes() const;
+  void add_gradient(CallGradient&, const std::vector<Value>& results) const;
 
   const Operands& operands_;
   const Shape* result_;
@@ -109,6 +116,7 @@ OperatorSpec<A> composed(OperatorSpec<A> spec, F make) {
   spec.type.erased = std::move(functions.type);
   spec.compute_as.erased = std::move(functions.compute);
   if (!spec.variadic) spec.positive_sizes.erased = std::move(functions.positive_sizes);
+  if (!spec.gradient.erased) spec.gradient.erased = std::move(functions.gradient);
   return spec;
 }
 

@@ -1,6 +1,7 @@
 // annotation.*, debug: values that TVM's passes mark. They are the identity on values of every type, which
 // simplify-inference removes.
 #include "relay/op_support/composition.h"
+#include "relay/op_support/gradients.h"
 
 namespace dlcc::relay::ops {
 
@@ -16,7 +17,11 @@ using Fields = std::vector<Field<AnnotationAttrs>>;
 void add(OperatorTable& table, const char* name, const char* summary, Fields fields = {},
          const char* argument = "data") {
   OperatorSpec<AnnotationAttrs> spec = composed<AnnotationAttrs>(
-      {.name = name, .summary = summary, .attributes = std::move(fields), .arguments = {argument}},
+      {.name = name,
+       .summary = summary,
+       .attributes = std::move(fields),
+       .arguments = {argument},
+       .gradient = gradient_of_identity},
       [](const AnnotationAttrs&, Composition& c) {
         const Value x = c.operand(0);
         return c.compute(x.dtype(), x.shape(), {x},

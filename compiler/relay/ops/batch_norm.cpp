@@ -1,5 +1,6 @@
 // nn.batch_norm: normalizes with given statistics, as at inference. The moving statistics are returned unchanged.
 #include "relay/attr_structs.h"
+#include "relay/call_gradient.h"
 #include "relay/op_support/elements.h"
 #include "relay/op_support/type_checks.h"
 
@@ -43,6 +44,20 @@ TensorFunction define_batch_norm(const BatchNormAttrs& a, const Operands& in) {
   return d.finish();
 }
 
+void gradient_of_batch_norm(const BatchNormAttrs& a, CallGradient& g) {
+  g.add_through([&]() -> std::vector<Term> {
+    const Term x = g.operand(0), mean = g.operand(3), variance = g.operand(4);
+    Shape shape(static_cast<size_t>(x.rank()), Dim(1));
+    const int axis = wrap_axis(a.axis, x.rank());
+    shape[static_cast<size_t>(axis)] = x.shape()[static_cast<size_t>(axis)];
+    auto channels = [&](const Term& t) { return t.cast_to(x.dtype()).reshaped(shape); };
+    Term y = (x - channels(mean)) * (channels(variance) + a.epsilon).map("rsqrt");
+    if (a.scale) y = y * channels(g.operand(1));
+    if (a.center) y = y + channels(g.operand(2));
+    return {y, mean, variance};
+  });
+}
+
 }  // namespace
 
 void batch_norm(OperatorTable& table) {
@@ -56,6 +71,7 @@ void batch_norm(OperatorTable& table) {
       .arguments = std::vector<std::string>(std::begin(argument_names), std::end(argument_names)),
       .type = type_of_batch_norm,
       .compute = define_batch_norm,
+      .gradient = gradient_of_batch_norm,
       .tolerance = 1e-6,
   });
 }

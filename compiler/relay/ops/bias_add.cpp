@@ -1,5 +1,6 @@
 // nn.bias_add: adds a vector along one axis.
 #include "relay/attr_structs.h"
+#include "relay/call_gradient.h"
 #include "relay/op_support/elements.h"
 #include "relay/op_support/type_checks.h"
 
@@ -37,6 +38,16 @@ void bias_add(OperatorTable& table) {
       .arguments = {"data", "bias"},
       .type = type_of_bias_add,
       .compute = define_bias_add,
+      .gradient =
+          [](const BiasAddAttrs& a, CallGradient& g) {
+            const Term gradient = g.gradient();
+            g.add(0, gradient);
+            if (!g.wants(1)) return;
+            std::vector<int64_t> others;
+            for (int64_t k = 0; k < gradient.rank(); ++k)
+              if (k != wrap_axis(a.axis, gradient.rank())) others.push_back(k);
+            g.add(1, gradient.sum_over(others).reshaped(g.operand(1).shape()));
+          },
   });
 }
 

@@ -1,5 +1,6 @@
 // Elementwise arithmetic of two broadcast operands, as one table. Integers wrap on overflow; division of integers by
 // zero ends the run with status division_by_zero.
+#include "relay/call_gradient.h"
 #include "relay/op_support/broadcasting.h"
 
 namespace dlcc::relay::ops {
@@ -11,6 +12,7 @@ struct BinaryFunction {
   const char* summary;
   const TypeClass& types;
   Expr (*value)(Expr, Expr);
+  void (*gradient)(CallGradient&) = nullptr;  // null: 0 wherever it exists, or no function of floats
   bool divides = false;
   double tolerance = 0;
 };
@@ -61,19 +63,69 @@ Expr quotient(Expr a, Expr b) { return a / b; }
 Expr larger(Expr a, Expr b) { return max(a, b); }
 Expr smaller(Expr a, Expr b) { return min(a, b); }
 
+// ---- gradients
+
+void gradient_of_sum(CallGradient& g) {
+  g.add(0, g.gradient());
+  g.add(1, g.gradient());
+}
+void gradient_of_difference(CallGradient& g) {
+  g.add(0, g.gradient());
+  if (g.wants(1)) g.add(1, -g.gradient());
+}
+void gradient_of_product(CallGradient& g) {
+  if (g.wants(0)) g.add(0, g.gradient() * g.operand(1));
+  if (g.wants(1)) g.add(1, g.gradient() * g.operand(0));
+}
+void gradient_of_quotient(CallGradient& g) {
+  const Term share = g.gradient() / g.operand(1);
+  g.add(0, share);
+  if (g.wants(1)) g.add(1, -(share * g.result()));
+}
+// A remainder is a - b * q with a whole number q: the derivative by b is -q.
+void gradient_of_truncated_remainder(CallGradient& g) {
+  g.add(0, g.gradient());
+  if (g.wants(1)) g.add(1, -(g.gradient() * (g.operand(0) / g.operand(1)).map("trunc")));
+}
+void gradient_of_floored_remainder(CallGradient& g) {
+  g.add(0, g.gradient());
+  if (g.wants(1)) g.add(1, -(g.gradient() * (g.operand(0) / g.operand(1)).map("floor")));
+}
+// b a^(b - 1), which is 0 for b = 0, and a^b log(a), which is 0 for a = 0 and where the power of a negative number is
+// defined, at whole b, does not exist.
+void gradient_of_power(CallGradient& g) {
+  const Term a = g.operand(0), b = g.operand(1);
+  if (g.wants(0)) {
+    const Term lower = g.code().call("power", {a, b + -1});
+    g.add(0, where(equal(b, 0), 0, g.gradient() * b * lower));
+  }
+  if (g.wants(1)) {
+    const Term is_positive = a > 0, logarithm = where(is_positive, a, 1).map("log");
+    g.add(1, where(is_positive, g.gradient() * g.result() * logarithm, 0));
+  }
+}
+// The operand that is the result gets the gradient; equal operands get half of it each.
+void gradient_of_extremum(CallGradient& g) {
+  const Term y = g.result(), is_equal = equal(g.operand(0), g.operand(1));
+  const Term share = where(is_equal, g.gradient() * 0.5, g.gradient());
+  for (size_t k : {0, 1})
+    if (g.wants(k)) g.add(k, where(equal(g.operand(k), y), share, 0));
+}
+
 const BinaryFunction binary_functions[] = {
-    {"add", "lhs + rhs", types::number, sum_value},
-    {"subtract", "lhs - rhs", types::number, difference},
-    {"multiply", "lhs * rhs", types::number, product_value},
-    {"divide", "lhs / rhs; integers toward zero", types::number, quotient, true},
-    {"floor_divide", "lhs / rhs, rounded down", types::number, floored_quotient, true},
-    {"trunc_divide", "lhs / rhs, rounded toward zero", types::number, truncated_quotient, true},
+    {"add", "lhs + rhs", types::number, sum_value, gradient_of_sum},
+    {"subtract", "lhs - rhs", types::number, difference, gradient_of_difference},
+    {"multiply", "lhs * rhs", types::number, product_value, gradient_of_product},
+    {"divide", "lhs / rhs; integers toward zero", types::number, quotient, gradient_of_quotient, true},
+    {"floor_divide", "lhs / rhs, rounded down", types::number, floored_quotient, nullptr, true},
+    {"trunc_divide", "lhs / rhs, rounded toward zero", types::number, truncated_quotient, nullptr, true},
     {"trunc_mod", "the remainder of division toward zero; it has the sign of lhs", types::number, truncated_remainder,
-     true},
-    {"mod", "the remainder of division toward zero; it has the sign of lhs", types::number, truncated_remainder, true},
+     gradient_of_truncated_remainder, true},
+    {"mod", "the remainder of division toward zero; it has the sign of lhs", types::number, truncated_remainder,
+     gradient_of_truncated_remainder, true},
     {"floor_mod", "the remainder of division rounded down; it has the sign of rhs", types::number, floored_remainder,
-     true},
-    {"power", "lhs to the power of rhs", types::number, power_of, false, 5e-7},
+     gradient_of_floored_remainder, true},
+    {"power", "lhs to the power of rhs", types::number, power_of, gradient_of_power, false, 5e-7},
     {"bitwise_and", "the bits that are set in both", types::integer, of<tensor::BinaryOp::bit_and>},
     {"bitwise_or", "the bits that are set in one or both", types::integer, of<tensor::BinaryOp::bit_or>},
     {"bitwise_xor", "the bits that are set in exactly one", types::integer, of<tensor::BinaryOp::bit_xor>},
@@ -82,8 +134,8 @@ const BinaryFunction binary_functions[] = {
     {"right_shift",
      "lhs / 2^rhs, rounded down; all bits are the sign if rhs is negative or at least the number of bits",
      types::integer, of<tensor::BinaryOp::shr>},
-    {"maximum", "the larger operand; NaN if one is NaN", types::number, larger},
-    {"minimum", "the smaller operand; NaN if one is NaN", types::number, smaller},
+    {"maximum", "the larger operand; NaN if one is NaN", types::number, larger, gradient_of_extremum},
+    {"minimum", "the smaller operand; NaN if one is NaN", types::number, smaller, gradient_of_extremum},
 };
 
 }  // namespace
@@ -112,6 +164,10 @@ void binary_arithmetic(OperatorTable& table) {
                                tensor::Status::division_by_zero);
               d.result("result", a.type(), shape, [&](Index i) { return f.value(left(i), right(i)); });
               return d.finish();
+            },
+        .gradient =
+            [&f](const NoAttrs&, CallGradient& g) {
+              if (f.gradient) f.gradient(g);
             },
         .tolerance = f.tolerance,
     });

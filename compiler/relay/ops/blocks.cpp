@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "relay/op_support/composition.h"
+#include "relay/op_support/gradients.h"
 #include "relay/op_support/indices.h"
 
 namespace dlcc::relay::ops {
@@ -228,7 +229,8 @@ void blocks(OperatorTable& table) {
       composed<YoloReorgAttrs>({.name = "vision.yolo_reorg",
                                 .summary = "blocks of pixels become channels, in the order of darknet",
                                 .attributes = {{"stride", &YoloReorgAttrs::stride, "rows and columns of a block"}},
-                                .arguments = {"data"}},
+                                .arguments = {"data"},
+                                .gradient = gradient_of_movement},
                                yolo_reorganized));
 }
 

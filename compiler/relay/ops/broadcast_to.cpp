@@ -1,5 +1,6 @@
 // broadcast_to: repeats the data along axes of size 1 and along new leading axes, up to a given shape.
 #include "relay/op_support/broadcasting.h"
+#include "relay/op_support/gradients.h"
 #include "relay/op_support/shape_operands.h"
 
 namespace dlcc::relay::ops {
@@ -98,6 +99,7 @@ void broadcast_to(OperatorTable& table) {
       .compute_as = define_broadcast_to,
       .sizes = sizes_of_broadcast_to,
       .sizes_suffice = true,
+      .gradient = gradient_of_identity,
   });
 }
 

@@ -1,6 +1,7 @@
 // cast: converts elements to another type. The one operator that reads and writes minifloats and integers of 2 and 4
 // bits.
 #include "relay/op_support/elements.h"
+#include "relay/op_support/gradients.h"
 #include "relay/op_support/type_checks.h"
 
 namespace dlcc::relay::ops {
@@ -65,6 +66,7 @@ void cast(OperatorTable& table) {
         return tensor_result(in[0].shape, a.dtype);
       },
       .compute = define_cast,
+      .gradient = gradient_of_identity,
   });
 }
 

@@ -1,6 +1,7 @@
 // clip: limits elements to an interval.
 #include <cmath>
 
+#include "relay/call_gradient.h"
 #include "relay/op_support/elements.h"
 #include "relay/op_support/type_checks.h"
 
@@ -47,6 +48,8 @@ void clip(OperatorTable& table) {
         return tensor_result(in[0].shape, in[0].dtype);
       },
       .compute = define_clip,
+      .gradient = [](const ClipAttrs&,
+                     CallGradient& g) { g.add(0, where(equal(g.operand(0), g.result()), g.gradient(), 0)); },
   });
 }
 

@@ -1,5 +1,6 @@
 // concatenate: joins any number of tensors along one axis. Each operand fills its own box of the result.
 #include "relay/op_support/elements.h"
+#include "relay/op_support/gradients.h"
 #include "relay/op_support/type_checks.h"
 
 namespace dlcc::relay::ops {
@@ -57,6 +58,16 @@ void concatenate(OperatorTable& table) {
       .variadic = true,
       .type = type_of_concatenate,
       .compute = define_concatenate,
+      .gradient =
+          [](const ConcatenateAttrs& a, CallGradient& g) {
+            const int axis = wrap_axis(a.axis, g.result().rank());
+            Dim first = 0;
+            for (size_t k = 0; k < g.operand_count(); ++k) {
+              const Dim count = g.operands()[k].type.shape[static_cast<size_t>(axis)];
+              if (g.wants(k)) g.add(k, g.gradient().sliced(axis, first, count));
+              first = first + count;
+            }
+          },
   });
 }
 

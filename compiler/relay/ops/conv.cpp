@@ -2,7 +2,7 @@
 // predicated read of `pad_value`. The functions below are about the order NCHW and OIHW of the axes; a layout that
 // stores them in another order only changes how a tensor is read or written.
 #include "relay/attr_structs.h"
-#include "relay/op_support/axis_order.h"
+#include "relay/op_support/gradients.h"
 #include "relay/op_support/windows.h"
 
 namespace dlcc::relay::ops {
@@ -156,6 +156,18 @@ TensorFunction define_conv(const ConvAttrs& a, const Operands& in, int rank, con
   return d.finish();
 }
 
+void gradient_of_conv(const ConvAttrs& a, CallGradient& g, int rank) {
+  const Orders orders(a, rank);
+  const DType type = g.gradient().dtype();
+  const Term gradient = to_own(orders.result, g.gradient()), data = to_own(orders.data, g.operand(0)).cast_to(type),
+             weight = to_own(orders.weight, g.operand(1)).cast_to(type);
+  const std::vector<Window> windows = std::get<0>(windows_of(a, weight.shape()));
+  if (g.wants(0)) g.add(0, from_own(orders.data, spread_windows(gradient, weight, windows, a.groups, data.shape())));
+  if (!g.wants(1)) return;
+  if (a.pad_value != 0) g.refuse("the elements around the data are not 0");
+  g.add(1, from_own(orders.weight, gradient_of_taps(gradient, data, windows, a.groups)));
+}
+
 void add_conv(OperatorTable& table, int rank) {
   using A = ConvAttrs;
   std::string name = fmt::format("nn.conv{}d", rank);
@@ -179,6 +191,7 @@ void add_conv(OperatorTable& table, int rank) {
       .type = [rank](const A& a, const Operands& in) { return type_of_conv(a, in, rank); },
       .compute = [rank, name](const A& a, const Operands& in) { return define_conv(a, in, rank, name); },
       .positive_sizes = [rank](const A& a, const Operands& in) { return window_counts(a, in, rank); },
+      .gradient = [rank](const A& a, CallGradient& g) { gradient_of_conv(a, g, rank); },
   });
 }
 

@@ -4,6 +4,7 @@
 #include "relay/attr_structs.h"
 #include "relay/op_support/axis_order.h"
 #include "relay/op_support/composition.h"
+#include "relay/op_support/gradients.h"
 #include "relay/op_support/windows.h"
 
 namespace dlcc::relay::ops {
@@ -130,6 +131,23 @@ Value conv_transpose(const ConvTransposeAttrs& a, Composition& c, int rank) {
   return c.call(fmt::format("nn.conv{}d", rank), {padded, mirrored_weight(c, weight, a.groups)}, conv);
 }
 
+// The data and the result have changed places with those of a convolution.
+void gradient_of_conv_transpose(const ConvTransposeAttrs& a, CallGradient& g, int rank) {
+  Composition c({g.operands()[0].type, g.operands()[1].type});
+  const std::string own = channels_first[rank - 1], &out_layout = a.out_layout.empty() ? a.data_layout : a.out_layout;
+  const AxisOrder data(a.data_layout, own), result(out_layout, own), kernel = weight_order(a, c, rank);
+  const DType type = g.gradient().dtype();
+  const Term gradient = to_own(result, g.gradient()), x = to_own(data, g.operand(0)).cast_to(type),
+             weight = to_own(kernel, g.operand(1)).cast_to(type);
+  const std::vector<Window> windows =
+      windows_of(a, c, static_shape(Shape(weight.shape().begin() + 2, weight.shape().end())));
+  if (g.wants(0)) {
+    Attrs attrs = {{"strides", a.strides}, {"padding", a.padding}, {"dilation", a.dilation}, {"groups", a.groups}};
+    g.add(0, from_own(data, g.code().call(fmt::format("nn.conv{}d", rank), {gradient, weight}, attrs)));
+  }
+  if (g.wants(1)) g.add(1, from_own(kernel, gradient_of_taps(x, gradient, windows, a.groups)));
+}
+
 // ---- the gradient of the weight
 
 // grad (N, O, windows) and data (N, I, pixels) give the weight (O, I / groups, taps): each tap is the sum over the
@@ -162,6 +180,18 @@ Value backward_weight(const ConvAttrs& a, Composition& c) {
                                    number(tensor::compute_type(args[1].type()), 0));
                  return cast(inner, args[0](r[0], i[0], r[1], r[2])) * cast(inner, element);
                });
+}
+
+// The result is linear in both operands, as the convolution of the data by the weight is.
+void gradient_of_backward_weight(const ConvAttrs& a, CallGradient& g) {
+  Composition c({g.operands()[0].type, g.operands()[1].type});
+  const DType type = g.gradient().dtype();
+  const Term weight = g.gradient(), grad = g.operand(0).cast_to(type), x = g.operand(1).cast_to(type);
+  if (g.wants(0))
+    g.add(0, g.code().call(
+                 "nn.conv2d", {x, weight},
+                 {{"strides", a.strides}, {"padding", a.padding}, {"dilation", a.dilation}, {"groups", a.groups}}));
+  if (g.wants(1)) g.add(1, spread_windows(grad, weight, windows_of(a, c, *a.kernel_size), a.groups, x.shape()));
 }
 
 // ---- deformable convolution
@@ -221,6 +251,7 @@ void add_transpose(OperatorTable& table, int rank) {
        .defaults = defaults,
        .attributes = fields,
        .arguments = {"data", "weight"},
+       .gradient = [rank](const A& a, CallGradient& g) { gradient_of_conv_transpose(a, g, rank); },
        .sample_shapes = {data, data}},
       [rank](const A& a, Composition& c) { return conv_transpose(a, c, rank); }));
 }
@@ -234,6 +265,7 @@ void conv_transpose(OperatorTable& table) {
                                  .defaults = conv_transpose_defaults<ConvAttrs>(2, "OIHW"),
                                  .attributes = conv_fields<ConvAttrs>(),
                                  .arguments = {"grad", "data"},
+                                 .gradient = gradient_of_backward_weight,
                                  .sample_shapes = {{1, 2, 3, 3}, {1, 2, 4, 4}},
                                  .sample_attrs = {{"kernel_size", std::vector<int64_t>{2, 2}}}},
                                 backward_weight));

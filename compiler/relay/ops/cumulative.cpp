@@ -1,4 +1,5 @@
 // cumsum, cumprod: the sum or product of the elements up to each position of an axis.
+#include "relay/op_support/gradients.h"
 #include "relay/op_support/indices.h"
 #include "relay/op_support/shape_operands.h"
 #include "tensor/statements.h"
@@ -171,6 +172,15 @@ void cumulative(OperatorTable& table) {
         .values = {"axis"},
         .type = type_of_cumulative,
         .compute_as = [&f](const A& a, const Operands& in, const Shape& result) { return define(f, a, in, result); },
+        .gradient =
+            [&f](const A& a, CallGradient& g) {
+              if (f.identity != 0) g.refuse("cumprod has no rule for it");
+              std::vector<Term> args = {g.gradient()};
+              if (g.operand_count() > 1) args.push_back(g.operand(1));
+              Attrs attrs = {{"exclusive", a.exclusive}, {"reverse", !a.reverse}};
+              if (a.axis) attrs["axis"] = *a.axis;
+              g.add(0, g.code().call("cumsum", args, attrs).reshaped(g.operands()[0].type.shape));
+            },
     });
 }
 

@@ -1,6 +1,7 @@
 // on_device, device_copy: TVM's annotations of where values are computed. A program of dlcc runs on one device, so that
 // both are the identity on values of every type, which simplify-inference removes.
 #include "relay/op_support/elements.h"
+#include "relay/op_support/gradients.h"
 #include "relay/op_support/type_checks.h"
 
 namespace dlcc::relay::ops {
@@ -41,6 +42,7 @@ void devices(OperatorTable& table) {
       .arguments = {"data"},
       .type = same_as_operand<OnDeviceAttrs>,
       .compute = define_identity<OnDeviceAttrs>,
+      .gradient = gradient_of_identity,
       .takes_any_value = true,
   });
   table.add<DeviceCopyAttrs>({
@@ -51,6 +53,7 @@ void devices(OperatorTable& table) {
       .arguments = {"data"},
       .type = same_as_operand<DeviceCopyAttrs>,
       .compute = define_identity<DeviceCopyAttrs>,
+      .gradient = gradient_of_identity,
       .takes_any_value = true,
   });
 }

@@ -1,5 +1,6 @@
 // trilu, matrix_set_diag: the elements of matrices on one side of a diagonal, and on a band of diagonals.
 #include "relay/op_support/composition.h"
+#include "relay/op_support/gradients.h"
 
 namespace dlcc::relay::ops {
 
@@ -94,6 +95,10 @@ void diagonals(OperatorTable& table) {
                       {"sub_diag_right_align", &D::sub_diag_right_align,
                        "shorter diagonals below the main one are stored at the end of their row"}},
        .arguments = {"input", "diagonal"},
+       .gradient =
+           [](const D&, CallGradient& g) {
+             gradient_by_positions(g, {0, 1});
+           },
        .sample_shapes = {{2, 2}, {2}}},
       with_diagonals));
 }

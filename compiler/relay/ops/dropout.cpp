@@ -1,5 +1,6 @@
 // nn.dropout at inference: the data itself, and a mask of ones.
 #include "relay/op_support/elements.h"
+#include "relay/op_support/gradients.h"
 #include "relay/op_support/type_checks.h"
 
 namespace dlcc::relay::ops {
@@ -32,6 +33,7 @@ void dropout(OperatorTable& table) {
         return tuple_type({type, type});
       },
       .compute = define_dropout,
+      .gradient = gradient_of_identity,
   });
 }
 

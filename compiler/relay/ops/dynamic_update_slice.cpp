@@ -1,5 +1,6 @@
 // dynamic_update_slice: a tensor with one slice replaced, at a position known when the program runs.
 #include "relay/op_support/elements.h"
+#include "relay/op_support/gradients.h"
 #include "relay/op_support/type_checks.h"
 
 namespace dlcc::relay::ops {
@@ -50,6 +51,10 @@ void dynamic_update_slice(OperatorTable& table) {
       .arguments = {"data", "update", "index"},
       .type = type_of_update,
       .compute = define_update,
+      .gradient =
+          [](const DynamicUpdateSliceAttrs&, CallGradient& g) {
+            gradient_by_positions(g, {0, 1});
+          },
   });
 }
 

@@ -4,6 +4,7 @@
 #include <cctype>
 #include <map>
 
+#include "relay/call_gradient.h"
 #include "relay/op_support/elements.h"
 #include "relay/op_support/type_checks.h"
 
@@ -175,6 +176,45 @@ TensorFunction define_einsum(const EinsumAttrs& a, const Operands& in) {
   return d.finish();
 }
 
+// The equation with the result in the place of one operand. A label that only this operand has is summed over: the
+// gradient is the same for all of its elements, the operand of ones being multiplied for that.
+void gradient_of_einsum(const EinsumAttrs& a, CallGradient& g) {
+  Operands in;
+  for (const CallGradient::Slot& slot : g.operands()) in.emplace_back(slot.type);
+  const Labels labels = std::get<Labels>(labels_of(a, in));
+  std::map<char, char> letters;  // those of the extents, where "..." has labels that equations do not
+  for (const auto& [label, extent] : labels.extents)
+    letters.emplace(label,
+                    static_cast<char>((letters.size() < 26 ? 'a' : 'A' - 26) + static_cast<int>(letters.size())));
+  auto spelled = [&](const std::string& list) {
+    std::string text;
+    for (const char label : list) text += letters.at(label);
+    return text;
+  };
+  for (size_t n = 0; n < in.size(); ++n) {
+    if (!g.wants(n)) continue;
+    const std::string& own = labels.operands[n];
+    std::vector<Term> factors = {g.gradient()};
+    std::string equation = spelled(labels.result), others = labels.result;
+    for (size_t k = 0; k < in.size(); ++k) {
+      if (k == n) continue;
+      factors.push_back(g.operand(k));
+      equation += "," + spelled(labels.operands[k]);
+      others += labels.operands[k];
+    }
+    std::string missing;
+    for (const char label : own) {
+      if (std::ranges::count(own, label) > 1) g.refuse("einsum takes a diagonal");
+      if (others.find(label) == std::string::npos) missing += label;
+    }
+    if (!missing.empty()) {
+      factors.push_back(g.code().full(labels.shape_of(missing), g.gradient().dtype(), 1));
+      equation += "," + spelled(missing);
+    }
+    g.add(n, g.code().call("einsum", factors, {{"equation", equation + "->" + spelled(own)}}));
+  }
+}
+
 }  // namespace
 
 void einsum(OperatorTable& table) {
@@ -190,6 +230,7 @@ void einsum(OperatorTable& table) {
       .variadic = true,
       .type = type_of_einsum,
       .compute = define_einsum,
+      .gradient = gradient_of_einsum,
       .sample_attrs = {{"equation", "ij,jk->ik"}},
   });
 }

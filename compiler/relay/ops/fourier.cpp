@@ -1,6 +1,7 @@
 // dft, stft: the discrete Fourier transform by its definition, of whole rows and of windows along them.
 #include <cmath>
 
+#include "relay/call_gradient.h"
 #include "relay/op_support/composition.h"
 
 namespace dlcc::relay::ops {
@@ -53,6 +54,14 @@ std::vector<Value> dft(const DftAttrs& a, Composition& c) {
   return results;
 }
 
+// By the conjugate of the transform's matrix: the transform in the other direction, but for the factor of the inverse.
+void gradient_of_dft(const DftAttrs& a, CallGradient& g) {
+  const Term size = g.code().size(g.gradient().dtype(), g.gradient().shape().back());
+  const std::vector<Term> other =
+      g.code().call_all(*op("dft"), {g.gradient(0), g.gradient(1)}, {{"inverse", !a.inverse}});
+  for (size_t k : {0, 1}) g.add(k, a.inverse ? other[k] / size : other[k] * size);
+}
+
 Dim frame_count(const StftAttrs& a, const Shape& data) {
   return floor_div(data.back() - Dim(a.n_fft), Dim(a.hop_length)) + Dim(1);
 }
@@ -91,6 +100,7 @@ void fourier(OperatorTable& table) {
                                 .summary = "the discrete Fourier transform of the rows: real and imaginary parts",
                                 .attributes = {{"inverse", &DftAttrs::inverse, "the inverse transform"}},
                                 .arguments = {"re_data", "im_data"},
+                                .gradient = gradient_of_dft,
                                 .tolerance = 1e-6},
                                dft));
   using S = StftAttrs;

@@ -1,4 +1,5 @@
 // full, zeros, ones, iota: tensors whose elements depend on no tensor but a scalar.
+#include "relay/op_support/gradients.h"
 #include "relay/op_support/shape_operands.h"
 
 namespace dlcc::relay::ops {
@@ -97,6 +98,7 @@ void add_filled_like(OperatorTable& table, const char* name, double value) {
                      [&](Index) { return number(tensor::compute_type(x.type()), value); });
             return d.finish();
           },
+      .gradient = no_gradient,
   });
 }
 
@@ -115,6 +117,7 @@ void full(OperatorTable& table) {
       .sizes = [](const FullAttrs&, const Operands&, const std::vector<Tensor>& v,
                   Definition&) { return elements_of(v[0]); },
       .sizes_suffice = true,
+      .gradient = [](const FullAttrs&, CallGradient& g) { g.add(0, g.gradient()); },
   });
   table.add<IotaAttrs>({
       .name = "iota",

@@ -1,5 +1,6 @@
 // gather, gather_nd: elements that tensors of indices select. Negative indices count from the end; others outside stop
 // with index_out_of_range.
+#include "relay/op_support/gradients.h"
 #include "relay/op_support/indices.h"
 #include "relay/op_support/shape_operands.h"
 
@@ -128,6 +129,12 @@ void gather(OperatorTable& table) {
       .arguments = {"data", "indices"},
       .type = type_of_gather,
       .compute = define_gather,
+      .gradient =
+          [](const GatherAttrs& a, CallGradient& g) {
+            const TensorType& x = g.operands()[0].type;
+            g.add(0, g.code().call("scatter_elements", {g.code().full(x.shape, x.dtype, 0), g.operand(1), g.gradient()},
+                                   {{"axis", a.axis}, {"reduction", "add"}}));
+          },
   });
   table.add<GatherNdAttrs>({
       .name = "gather_nd",
@@ -138,6 +145,7 @@ void gather(OperatorTable& table) {
       .arguments = {"data", "indices"},
       .type = type_of_gather_nd,
       .compute = define_gather_nd,
+      .gradient = gradient_of_movement,
   });
 }
 

@@ -1,5 +1,5 @@
 // nn.global_max_pool2d and nn.global_avg_pool2d: one value per channel.
-#include "relay/op_support/axis_order.h"
+#include "relay/op_support/gradients.h"
 #include "relay/op_support/reductions.h"
 #include "relay/op_support/type_checks.h"
 
@@ -55,6 +55,15 @@ TensorFunction define_global_avg_pool(const GlobalPoolAttrs& a, const Operands& 
   return d.finish();
 }
 
+// As of the reduction of the pixels.
+void gradient_of_global_pool(const GlobalPoolAttrs& a, CallGradient& g, const char* reduction) {
+  g.add_through([&]() -> std::vector<Term> {
+    const Term x = to_own(AxisOrder(a.layout, "NCHW"), g.operand(0));
+    const Term y = x.map(reduction, {{"axis", std::vector<int64_t>{2, 3}}, {"keepdims", true}});
+    return {from_own(AxisOrder(result_layout(a), "NCHW"), y)};
+  });
+}
+
 }  // namespace
 
 void global_pool(OperatorTable& table) {
@@ -69,6 +78,7 @@ void global_pool(OperatorTable& table) {
       .type = type_of_global_pool,
       .compute = define_global_max_pool,
       .positive_sizes = pixels_of,
+      .gradient = [](const GlobalPoolAttrs& a, CallGradient& g) { gradient_of_global_pool(a, g, "max"); },
   });
   table.add<GlobalPoolAttrs>({
       .name = "nn.global_avg_pool2d",
@@ -78,6 +88,7 @@ void global_pool(OperatorTable& table) {
       .type = type_of_global_pool,
       .compute = define_global_avg_pool,
       .positive_sizes = pixels_of,
+      .gradient = [](const GlobalPoolAttrs& a, CallGradient& g) { gradient_of_global_pool(a, g, "mean"); },
   });
 }
 

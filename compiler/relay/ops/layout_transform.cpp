@@ -1,6 +1,7 @@
 // layout_transform: stores an image or weights in blocks (op_support/block_layouts.h).
 #include "relay/op_support/block_layouts.h"
 #include "relay/op_support/elements.h"
+#include "relay/op_support/gradients.h"
 #include "support/ascii.h"
 
 namespace dlcc::relay::ops {
@@ -80,6 +81,13 @@ void layout_transform(OperatorTable& table) {
       .arguments = {"data"},
       .type = type_of_transform,
       .compute = define_transform,
+      .gradient =
+          [](const LayoutTransformAttrs& a, CallGradient& g) {
+            const Term back =
+                g.gradient().map("layout_transform", {{"src_layout", a.dst_layout}, {"dst_layout", a.src_layout}});
+            if (back.shape() != g.operands()[0].type.shape) g.refuse("a block ends beyond its axis");
+            g.add(0, back);
+          },
   });
   table.add<LayoutTransformAttrs>({
       .name = "auto_scheduler_layout_transform",

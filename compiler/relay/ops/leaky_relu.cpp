@@ -1,4 +1,5 @@
 // nn.leaky_relu: the identity with a smaller slope below zero.
+#include "relay/call_gradient.h"
 #include "relay/op_support/elements.h"
 #include "relay/op_support/type_checks.h"
 
@@ -32,6 +33,8 @@ void leaky_relu(OperatorTable& table) {
         return tensor_result(in[0].shape, in[0].dtype);
       },
       .compute = define_leaky_relu,
+      .gradient = [](const LeakyReluAttrs& a,
+                     CallGradient& g) { g.add(0, where(0 > g.operand(0), g.gradient() * a.alpha, g.gradient())); },
   });
 }
 

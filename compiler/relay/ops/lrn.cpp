@@ -1,4 +1,5 @@
 // nn.lrn: local response normalization, over neighbouring positions of one axis.
+#include "relay/call_gradient.h"
 #include "relay/op_support/elements.h"
 #include "relay/op_support/type_checks.h"
 
@@ -38,6 +39,21 @@ TensorFunction define_lrn(const LrnAttrs& a, const Operands& in) {
   return d.finish();
 }
 
+void gradient_of_lrn(const LrnAttrs& a, CallGradient& g) {
+  if (a.size > 64) g.refuse(fmt::format("it has {} neighbours", a.size), "at most 64 are supported");
+  g.add_through([&]() -> std::vector<Term> {
+    const Term x = g.operand(0);
+    const int axis = wrap_axis(a.axis, x.rank());
+    const Dim count = x.shape()[static_cast<size_t>(axis)];
+    const int64_t before = (a.size - 1) / 2;
+    const Term squares = (x * x).padded(axis, before, a.size - 1 - before);
+    Term sum = squares.sliced(axis, 0, count);
+    for (int64_t k = 1; k < a.size; ++k) sum = sum + squares.sliced(axis, k, count);
+    const Term base = sum * (a.alpha / static_cast<double>(a.size)) + a.bias;
+    return {x * g.code().call("power", {base, g.code().number(x.dtype(), -a.beta)})};
+  });
+}
+
 }  // namespace
 
 void lrn(OperatorTable& table) {
@@ -52,6 +68,7 @@ void lrn(OperatorTable& table) {
       .arguments = {"data"},
       .type = type_of_lrn,
       .compute = define_lrn,
+      .gradient = gradient_of_lrn,
       .tolerance = 1e-6,
   });
 }

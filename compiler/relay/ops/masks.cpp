@@ -1,6 +1,7 @@
 // sequence_mask, matrix_band: replace the elements after the end of sequences, or outside of a diagonal band of
 // matrices.
 #include "relay/op_support/elements.h"
+#include "relay/op_support/gradients.h"
 #include "relay/op_support/type_checks.h"
 
 namespace dlcc::relay::ops {
@@ -68,6 +69,14 @@ TensorFunction define_matrix_band(const MatrixBandAttrs& a, const Operands& in) 
   return d.finish();
 }
 
+// The gradient with zeros outside.
+constexpr auto gradient_of_mask = [](const auto&, CallGradient& g) {
+  Attrs attrs = g.call().attrs;
+  attrs["mask_value"] = 0.0;
+  const Operator& op = *std::get<OperatorRef>(g.call().callee).op;
+  g.add(0, g.code().call_all(op, {g.gradient(), g.operand(1)}, attrs)[0]);
+};
+
 }  // namespace
 
 void masks(OperatorTable& table) {
@@ -80,6 +89,7 @@ void masks(OperatorTable& table) {
       .arguments = {"data", "valid_length"},
       .type = type_of_sequence_mask,
       .compute = define_sequence_mask,
+      .gradient = gradient_of_mask,
   });
   table.add<MatrixBandAttrs>({
       .name = "matrix_band",
@@ -91,6 +101,7 @@ void masks(OperatorTable& table) {
       .arguments = {"data", "offset"},
       .type = type_of_matrix_band,
       .compute = define_matrix_band,
+      .gradient = gradient_of_mask,
   });
 }
 

@@ -1,5 +1,6 @@
 // nn.dense, nn.matmul, nn.batch_matmul: matrix products M x K times K x N, with one definition.
 #include "relay/attr_structs.h"
+#include "relay/call_gradient.h"
 #include "relay/op_support/broadcasting.h"
 
 namespace dlcc::relay::ops {
@@ -83,6 +84,32 @@ TensorFunction define_matmul(const MatmulAttrs& attrs, const Operands& in, const
   return d.finish();
 }
 
+// For the product Y = A B: G B^T for A and A^T G for B, or the transposes of these. The rows of all batches are those
+// of one matrix where B is a matrix.
+void gradient_of_matmul(const MatmulAttrs& attrs, CallGradient& g) {
+  Term a = g.operand(0), gradient = g.gradient();
+  const Term b = g.operand(1).cast_to(gradient.dtype());
+  a = a.cast_to(gradient.dtype());
+  const bool is_row = a.rank() == 1, is_flat = !attrs.transpose_a && b.rank() == 2;
+  if (is_row || is_flat) {
+    const Shape rows = is_row ? Shape() : Shape(a.shape().begin(), a.shape().end() - 1);
+    a = a.reshaped({product(rows), a.shape().back()});
+    gradient = gradient.reshaped({product(rows), gradient.shape().back()});
+  }
+  auto multiply = [&](const Term& first, bool transpose_first, const Term& second, bool transpose_second) {
+    return g.code().call("nn.batch_matmul", {first, second},
+                         {{"transpose_a", transpose_first}, {"transpose_b", transpose_second}});
+  };
+  if (g.wants(0)) {
+    const Term of_a = attrs.transpose_a ? multiply(b, attrs.transpose_b, gradient, true)
+                                        : multiply(gradient, false, b, !attrs.transpose_b);
+    g.add(0, is_row || is_flat ? of_a.reshaped(g.operand(0).shape()) : of_a);
+  }
+  if (g.wants(1))
+    g.add(1, attrs.transpose_b ? multiply(gradient, true, a, attrs.transpose_a)
+                               : multiply(a, !attrs.transpose_a, gradient, false));
+}
+
 TypeResult type_of_2d_weight(const MatmulAttrs& a, const Operands& in, const char* a_name, const char* b_name) {
   if (auto e = check_rank(in[1], b_name, 2)) return *e;
   return type_of_matmul(a, in, a_name, b_name);
@@ -104,6 +131,7 @@ void matmul(OperatorTable& table) {
       .arguments = {"data", "weight"},
       .type = [](const A& a, const Operands& in) { return type_of_2d_weight(a, in, "data", "weight"); },
       .compute = [](const A& a, const Operands& in) { return define_matmul(a, in, "nn.dense", "data", "weight"); },
+      .gradient = gradient_of_matmul,
   });
   table.add<A>({
       .name = "nn.matmul",
@@ -113,6 +141,7 @@ void matmul(OperatorTable& table) {
       .type = [](const A& a, const Operands& in) { return type_of_2d_weight(a, in, "tensor_a", "tensor_b"); },
       .compute = [](const A& a,
                     const Operands& in) { return define_matmul(a, in, "nn.matmul", "tensor_a", "tensor_b"); },
+      .gradient = gradient_of_matmul,
   });
   table.add<A>({
       .name = "nn.batch_matmul",
@@ -126,6 +155,7 @@ void matmul(OperatorTable& table) {
       },
       .compute = [](const A& a,
                     const Operands& in) { return define_matmul(a, in, "nn.batch_matmul", "tensor_a", "tensor_b"); },
+      .gradient = gradient_of_matmul,
   });
 }
 

@@ -1,4 +1,5 @@
 // nn.nll_loss: the negative log likelihood of target classes.
+#include "relay/call_gradient.h"
 #include "relay/op_support/reductions.h"
 #include "relay/op_support/type_checks.h"
 
@@ -82,6 +83,25 @@ TensorFunction define_nll_loss(const NllLossAttrs& a, const Operands& in) {
   return d.finish();
 }
 
+// By primitive operators: the prediction of each target's class is a sum in which the other classes count as 0.
+void gradient_of_nll_loss(const NllLossAttrs& a, CallGradient& g) {
+  g.add_through([&]() -> std::vector<Term> {
+    GradientCode& code = g.code();
+    const Term x = g.operand(0), targets = g.operand(1).cast_to(dtype::i64);
+    const Term is_ignored = equal(targets, static_cast<double>(a.ignore_index)), known = where(is_ignored, 0, targets);
+    const Term weights = where(is_ignored, 0, code.call("take", {g.operand(2), known}, {{"axis", 0}}));
+    Shape row = targets.shape(), classes(x.shape().size(), Dim(1));
+    row.insert(row.begin() + 1, Dim(1));
+    classes[1] = x.shape()[1];
+    const Term numbers = code.call("iota", {}, {{"shape", sizes_attribute({x.shape()[1]})}, {"dtype", "int64"}});
+    const Term is_target = equal(known.reshaped(row), numbers.reshaped(classes));
+    const Term losses = -(where(is_target, x, 0).map("sum", {{"axis", 1}}) * weights);
+    if (a.reduction == "none") return {losses};
+    const Term total = losses.map("sum");
+    return {a.reduction == "sum" ? total : total / weights.map("sum")};
+  });
+}
+
 }  // namespace
 
 void nll_loss(OperatorTable& table) {
@@ -96,6 +116,7 @@ void nll_loss(OperatorTable& table) {
       .type = type_of_nll_loss,
       .compute = define_nll_loss,
       .positive_sizes = [](const NllLossAttrs&, const Operands& in) -> std::vector<Dim> { return {in[0].shape[1]}; },
+      .gradient = gradient_of_nll_loss,
   });
 }
 

@@ -1,5 +1,6 @@
 // nn.layer_norm, nn.instance_norm, nn.group_norm, nn.l2_normalize, nn.fast_softmax, nn.prelu, nn.cross_entropy,
 // nn.cross_entropy_with_logits, variance: calls of nn.standardize, of reductions and of arithmetic.
+#include "relay/call_gradient.h"
 #include "relay/op_support/composition.h"
 #include "relay/op_support/reductions.h"
 
@@ -138,6 +139,12 @@ Value entropy(Composition& c, const Value& prediction) {
   });
 }
 
+void gradient_of_entropy(CallGradient& g, bool logarithms) {
+  const Term x = g.operand(0), y = g.operand(1), share = -(g.gradient() / g.code().size(x.dtype(), x.shape()[0]));
+  if (g.wants(0)) g.add(0, logarithms ? share * y : share * y / x);
+  if (g.wants(1)) g.add(1, share * (logarithms ? x : x.map("log")));
+}
+
 Value cross_entropy(const NoAttrs&, Composition& c) { return entropy(c, c.call("log", {c.operand(0)})); }
 Value cross_entropy_with_logits(const NoAttrs&, Composition& c) { return entropy(c, c.operand(0)); }
 
@@ -158,6 +165,17 @@ Value variance(const VarianceAttrs& a, Composition& c) {
   return c.compute(type, total.shape(), {total}, [=](const std::vector<Tensor>& args, Index i) {
     return args[0](i) / cast(tensor::compute_type(type), Expr(divisor));
   });
+}
+
+void gradient_of_variance(const VarianceAttrs& a, CallGradient& g) {
+  const Term x = g.operand(0);
+  const std::vector<bool> mask = reduced_axes(a.axis, a.exclude, x.rank());
+  const Dim count = product(extents_of(x.shape(), mask));
+  const Term share = g.gradient().reshaped(reduced_shape(x.shape(), mask, true)) * 2 /
+                     g.code().size(x.dtype(), a.unbiased ? count - Dim(1) : count);
+  const Term gradient = (x - g.operand(1)) * share;
+  g.add(0, gradient);
+  if (g.wants(1)) g.add(1, -gradient);
 }
 
 template <class A, class F>
@@ -214,12 +232,17 @@ void normalizations(OperatorTable& table) {
                                   .arguments = {"data", "alpha"},
                                   .sample_shapes = {{1, 2, 4}, {2}}},
                                  prelu));
-  table.add(composed<NoAttrs>(
-      {.name = "nn.cross_entropy", .summary = "-sum(log(x) * y) / batch", .arguments = {"x", "y"}, .tolerance = 1e-6},
-      cross_entropy));
-  table.add(composed<NoAttrs>(
-      {.name = "nn.cross_entropy_with_logits", .summary = "-sum(x * y) / batch", .arguments = {"x", "y"}},
-      cross_entropy_with_logits));
+  table.add(composed<NoAttrs>({.name = "nn.cross_entropy",
+                               .summary = "-sum(log(x) * y) / batch",
+                               .arguments = {"x", "y"},
+                               .gradient = [](const NoAttrs&, CallGradient& g) { gradient_of_entropy(g, false); },
+                               .tolerance = 1e-6},
+                              cross_entropy));
+  table.add(composed<NoAttrs>({.name = "nn.cross_entropy_with_logits",
+                               .summary = "-sum(x * y) / batch",
+                               .arguments = {"x", "y"},
+                               .gradient = [](const NoAttrs&, CallGradient& g) { gradient_of_entropy(g, true); }},
+                              cross_entropy_with_logits));
   using V = VarianceAttrs;
   table.add(composed<V>({.name = "variance",
                          .summary = "the mean of the squared differences from the given mean, over some axes",
@@ -227,7 +250,8 @@ void normalizations(OperatorTable& table) {
                                         {"keepdims", &V::keepdims, "keep reduced axes, with size 1"},
                                         {"exclude", &V::exclude, "reduce the axes that `axis` does not name"},
                                         {"unbiased", &V::unbiased, "divide by one less than the number of elements"}},
-                         .arguments = {"data", "mean"}},
+                         .arguments = {"data", "mean"},
+                         .gradient = gradient_of_variance},
                         variance));
 }
 

@@ -1,6 +1,7 @@
 // nn.pad: adds elements at both ends of axes; negative widths crop, before elements are repeated.
 #include <algorithm>
 
+#include "relay/op_support/gradients.h"
 #include "relay/op_support/indices.h"
 #include "relay/op_support/shape_operands.h"
 
@@ -140,6 +141,22 @@ TensorFunction define_pad(const PadAttrs& a, const Operands& in, const Shape& re
   return d.finish();
 }
 
+// The part of the gradient that has the data, where it is between elements of one value.
+void gradient_of_pad(const PadAttrs& a, CallGradient& g) {
+  if (a.pad_mode != "constant") return gradient_by_positions(g, {0});
+  const Shape x = g.operands()[0].type.shape;
+  const auto widths = g.operand_count() == 2 ? widths_of_attribute(a, static_cast<int>(x.size()))
+                                             : Checked<std::vector<Widths>>(std::vector<Widths>{});
+  bool only_grows = !std::get<0>(widths).empty() && !g.wants(1);
+  for (const Widths& w : std::get<0>(widths))
+    only_grows = only_grows && provably_le(0, *w.before) && provably_le(0, *w.after);
+  if (!only_grows) return gradient_by_positions(g, {0, 1});
+  Term inner = g.gradient();
+  for (size_t k = 0; k < x.size(); ++k)
+    inner = inner.sliced(static_cast<int64_t>(k), *std::get<0>(widths)[k].before, x[k]);
+  g.add(0, inner);
+}
+
 }  // namespace
 
 void pad(OperatorTable& table) {
@@ -169,6 +186,7 @@ void pad(OperatorTable& table) {
             }
             return sizes;
           },
+      .gradient = gradient_of_pad,
   });
 }
 

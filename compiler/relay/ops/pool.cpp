@@ -3,7 +3,7 @@
 // number of taps. The functions below are about the order NCHW of the axes; a layout that stores them in another order
 // only changes how a tensor is read or written.
 #include "relay/attr_structs.h"
-#include "relay/op_support/axis_order.h"
+#include "relay/op_support/gradients.h"
 #include "relay/op_support/indices.h"
 #include "relay/op_support/reductions.h"
 #include "relay/op_support/windows.h"
@@ -191,6 +191,62 @@ std::vector<Field<PoolAttrs>> common_fields() {
        "also count windows that reach beyond the padding, if they begin before it"}};
 }
 
+// ---- gradients
+
+// The element that the result has gets the gradient of each window: the first of the largest ones.
+void gradient_of_max_pool(const PoolAttrs& a, CallGradient& g) {
+  const TensorType type = g.operands()[0].type;
+  const Pooling p = std::get<Pooling>(analyse(a, type.shape));
+  const Term x = to_own(p.data_order, g.operand(0)), gradient = to_own(p.result_order, g.gradient());
+  Attrs attrs = {{"pool_size", a.pool_size},
+                 {"strides", a.strides},
+                 {"dilation", a.dilation},
+                 {"padding", a.padding},
+                 {"ceil_mode", a.ceil_mode}};
+  if (p.windows.size() == 2)
+    return g.add(0, from_own(p.data_order, g.code().call("nn.max_pool2d_grad", {gradient, x}, attrs)));
+  const Shape elements = {product(x.shape())}, windows = {product(p.shape)};
+  const Term largest = x.map("nn.max_pool_indices", attrs).reshaped(windows);
+  const Term sums =
+      g.code().call("scatter_elements", {g.code().full(elements, type.dtype, 0), largest, gradient.reshaped(windows)},
+                    {{"axis", 0}, {"reduction", "add"}});
+  g.add(0, from_own(p.data_order, sums.reshaped(x.shape())));
+}
+
+// Each element gets the gradients of its windows, those of averages divided by the number of elements of the window.
+// They are spread over an image with all positions that windows have, of which the data is a part.
+void gradient_of_sums(const PoolAttrs& a, CallGradient& g, bool average) {
+  const TensorType type = g.operands()[0].type;
+  const Pooling p = std::get<Pooling>(analyse(a, type.shape));
+  GradientCode& code = g.code();
+  Term gradient = to_own(p.result_order, g.gradient());
+  const std::string rank = fmt::format("{}d", p.windows.size());
+  if (average) {
+    Attrs attrs = g.call().attrs;
+    const Term ones = code.full(type.shape, type.dtype, 1), mean = ones.map("nn.avg_pool" + rank, attrs);
+    attrs.erase("count_include_pad");
+    const Term count = to_own(p.result_order, ones.map("nn.sum_pool" + rank, attrs));
+    gradient = gradient * where(count > 0, to_own(p.result_order, mean) / count, 0);
+  }
+  if (!p.data[1].is_constant())
+    g.refuse("the number of channels is not known", "give the size of the axis: --dim NAME=NUMBER");
+  Shape covered = {p.data[0], p.data[1]}, taps = {p.data[1], 1};
+  std::vector<Window> windows = p.windows;
+  for (size_t k = 0; k < windows.size(); ++k) {
+    Window& w = windows[k];
+    w.before = w.after = 0;
+    covered.push_back((p.shape[k + 2] - Dim(1)) * Dim(w.stride) + Dim(w.dilated_size()));
+    taps.emplace_back(w.size);
+  }
+  Term image = spread_windows(gradient, code.full(taps, type.dtype, 1), windows, p.data[1].value(), covered);
+  for (size_t k = 0; k < windows.size(); ++k) {
+    const auto axis = static_cast<int64_t>(k) + 2;
+    const Dim before = p.windows[k].before, size = p.data[k + 2], end = covered[k + 2];
+    image = image.padded(axis, 0, max(before + size - end, 0)).sliced(axis, before, size);
+  }
+  g.add(0, from_own(p.data_order, image));
+}
+
 void add_pools(OperatorTable& table, int rank) {
   auto type = [rank](const PoolAttrs& a, const Operands& in) { return type_of_pool(a, in, rank, in[0].dtype); };
   std::string max_name = fmt::format("nn.max_pool{}d", rank), avg_name = fmt::format("nn.avg_pool{}d", rank);
@@ -203,6 +259,7 @@ void add_pools(OperatorTable& table, int rank) {
       .type = type,
       .compute = [max_name](const PoolAttrs& a, const Operands& in) { return define_max_pool(a, in, max_name); },
       .positive_sizes = window_counts,
+      .gradient = gradient_of_max_pool,
   });
   std::string sum_name = fmt::format("nn.sum_pool{}d", rank);
   table.add<PoolAttrs>({
@@ -214,6 +271,7 @@ void add_pools(OperatorTable& table, int rank) {
       .type = type,
       .compute = [sum_name](const PoolAttrs& a, const Operands& in) { return define_sum_pool(a, in, sum_name); },
       .positive_sizes = window_counts,
+      .gradient = [](const PoolAttrs& a, CallGradient& g) { gradient_of_sums(a, g, false); },
   });
   auto fields = common_fields();
   fields.push_back(
@@ -227,6 +285,7 @@ void add_pools(OperatorTable& table, int rank) {
       .type = type,
       .compute = [avg_name](const PoolAttrs& a, const Operands& in) { return define_avg_pool(a, in, avg_name); },
       .positive_sizes = window_counts,
+      .gradient = [](const PoolAttrs& a, CallGradient& g) { gradient_of_sums(a, g, true); },
   });
 }
 

@@ -1,5 +1,6 @@
 // nn.max_pool2d_grad, nn.avg_pool2d_grad: the gradient of the data of a pooling from that of its result.
 #include "relay/op_support/composition.h"
+#include "relay/op_support/gradients.h"
 #include "relay/op_support/indices.h"
 #include "relay/op_support/windows.h"
 
@@ -83,6 +84,21 @@ Value average_gradient(const PoolGradientAttrs& a, Composition& c) {
       });
 }
 
+// ---- their own gradients: both are linear in `grad`, and neither changes with the data but where windows have others
+// that are the largest
+
+void gradient_of_max_gradient(CallGradient& g) {
+  Attrs attrs = g.call().attrs;
+  attrs.erase("layout");
+  attrs.erase("out_layout");
+  const Shape windows = g.operands()[0].type.shape;
+  const Term largest = g.operand(1).map("nn.max_pool_indices", attrs).reshaped({product(windows)});
+  const Term elements = g.gradient().reshaped({product(g.gradient().shape())});
+  g.add(0, g.code().call("take", {elements, largest}, {{"axis", 0}}).reshaped(windows));
+}
+
+void gradient_of_average_gradient(CallGradient& g) { g.add(0, g.gradient().map("nn.avg_pool2d", g.call().attrs)); }
+
 }  // namespace
 
 void pool_gradients(OperatorTable& table) {
@@ -101,6 +117,7 @@ void pool_gradients(OperatorTable& table) {
                          .summary = "the gradient of a window goes to its first largest element",
                          .attributes = fields,
                          .arguments = {"grad", "data"},
+                         .gradient = [](const A&, CallGradient& g) { gradient_of_max_gradient(g); },
                          .sample_shapes = shapes,
                          .sample_attrs = sample},
                         max_gradient));
@@ -109,6 +126,7 @@ void pool_gradients(OperatorTable& table) {
                          .summary = "the gradient of a window is shared by its elements",
                          .attributes = fields,
                          .arguments = {"grad", "data"},
+                         .gradient = [](const A&, CallGradient& g) { gradient_of_average_gradient(g); },
                          .sample_shapes = shapes,
                          .sample_attrs = sample},
                         average_gradient));

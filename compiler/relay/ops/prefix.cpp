@@ -1,6 +1,7 @@
 // prefix: the first elements of an axis. Their number may be a value that is known when the program runs: an operator
 // whose result has a data-dependent size computes the largest possible result and its actual size, and `prefix` cuts
 // the result to this size.
+#include "relay/op_support/gradients.h"
 #include "relay/op_support/shape_operands.h"
 
 namespace dlcc::relay::ops {
@@ -70,6 +71,11 @@ void prefix(OperatorTable& table) {
           },
       .sizes_suffice = true,
       .largest_sizes = [](const PrefixAttrs&, const Operands& in) { return in[0].shape; },
+      .gradient =
+          [](const PrefixAttrs& a, CallGradient& g) {
+            const auto axis = static_cast<size_t>(a.axis);
+            g.add(0, g.gradient().padded(a.axis, 0, g.operands()[0].type.shape[axis] - g.result().shape()[axis]));
+          },
   });
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "relay/call_gradient.h"
 #include "relay/op_support/shape_operands.h"
 
 namespace dlcc::relay::ops {
@@ -173,6 +174,60 @@ TensorFunction define(const Reduction& f, const ReduceAttrs& a, const Operands& 
   return d.finish();
 }
 
+// ---- gradients
+
+// A term of the result's shape as one that is broadcast along the reduced axes.
+Term along_reduced(const Term& term, const Shape& data, const Mask& mask) {
+  return term.reshaped(reduced_shape(data, mask, true));
+}
+
+std::vector<int64_t> axes_of(const Mask& mask) {
+  std::vector<int64_t> axes;
+  for (size_t k = 0; k < mask.size(); ++k)
+    if (mask[k]) axes.push_back(static_cast<int64_t>(k));
+  return axes;
+}
+
+// For each element the product of the others, along the reduced axes as one axis: of those before it and those after.
+Term product_of_others(const Term& x, const Mask& mask) {
+  std::vector<int64_t> order = axes_of([&] {
+    Mask kept = mask;
+    kept.flip();
+    return kept;
+  }());
+  const std::vector<int64_t> reduced = axes_of(mask);
+  const size_t count = order.size();
+  order.insert(order.end(), reduced.begin(), reduced.end());
+  const Term last = x.transposed(order);
+  Shape rows(last.shape().begin(), last.shape().begin() + static_cast<ptrdiff_t>(count));
+  rows.push_back(product(extents_of(x.shape(), mask)));
+  const Term flat = last.reshaped(rows);
+  auto products = [&](bool reverse) {
+    return flat.map("cumprod", {{"axis", static_cast<int64_t>(count)}, {"exclusive", true}, {"reverse", reverse}});
+  };
+  std::vector<int64_t> back(order.size());
+  for (size_t k = 0; k < order.size(); ++k) back[static_cast<size_t>(order[k])] = static_cast<int64_t>(k);
+  return (products(false) * products(true)).reshaped(last.shape()).transposed(back);
+}
+
+void gradient_of_reduction(const Reduction& f, const ReduceAttrs& a, CallGradient& g) {
+  if (g.operand_count() > 1) g.refuse("the axes of the reduction are computed", "make them a constant");
+  const Term x = g.operand(0);
+  const Mask mask = reduced_axes(a.axis, a.exclude, x.rank());
+  const Term gradient = along_reduced(g.gradient(), x.shape(), mask);
+  const std::string name = f.name;
+  if (name == "sum" || name == "mean") {
+    const Term count = g.code().size(x.dtype(), product(extents_of(x.shape(), mask)));
+    return g.add(0, (name == "sum" ? gradient : gradient / count).broadcast_to(x.shape()));
+  }
+  if (name == "prod") return g.add(0, gradient * product_of_others(x, mask));
+  const Term y = along_reduced(g.result(), x.shape(), mask);
+  if (f.log_sum_exp) return g.add(0, gradient * (x - y).map("exp"));
+  // The largest or smallest elements get equal shares.
+  const Term is_extreme = equal(x, y).cast_to(x.dtype());
+  g.add(0, is_extreme * (gradient / is_extreme.sum_over(axes_of(mask))));
+}
+
 }  // namespace
 
 void reductions(OperatorTable& table) {
@@ -188,6 +243,7 @@ void reductions(OperatorTable& table) {
         .type = [&f](const ReduceAttrs& a, const Operands& in) { return type_of_reduction(f, a, in); },
         .compute_as = [&f](const ReduceAttrs& a, const Operands& in,
                            const Shape& result) { return define(f, a, in, result); },
+        .gradient = [&f](const ReduceAttrs& a, CallGradient& g) { gradient_of_reduction(f, a, g); },
         .tolerance = f.log_sum_exp ? 2e-6 : 0,
     });
   }

@@ -1,6 +1,7 @@
 // repeat, reverse, sliding_window, nn.dilate, nn.mirror_pad: each element of the result is one of the data, or a fill
 // value.
 #include "relay/op_support/composition.h"
+#include "relay/op_support/gradients.h"
 
 namespace dlcc::relay::ops {
 
@@ -124,12 +125,14 @@ void repeat(OperatorTable& table) {
                              .summary = "each element several times along an axis",
                              .attributes = {{"repeats", &RepeatAttrs::repeats, "how often each element appears", true},
                                             {"axis", &RepeatAttrs::axis, "the axis; the flattened data if None"}},
-                             .arguments = {"data"}},
+                             .arguments = {"data"},
+                             .gradient = gradient_of_movement},
                             repeat_elements));
   table.add(composed<ReverseAttrs>({.name = "reverse",
                                     .summary = "the elements of an axis in reverse order",
                                     .attributes = {{"axis", &ReverseAttrs::axis, "the axis", true}},
-                                    .arguments = {"data"}},
+                                    .arguments = {"data"},
+                                    .gradient = gradient_of_involution},
                                    reversed));
   using W = SlidingWindowAttrs;
   OperatorSpec<W> windows = composed<W>(
@@ -138,7 +141,8 @@ void repeat(OperatorTable& table) {
        .attributes = {{"axis", &W::axis, "the first axis along which windows move", true},
                       {"window_shape", &W::window_shape, "the sizes of a window", true},
                       {"strides", &W::strides, "the steps between windows", true}},
-       .arguments = {"data"}},
+       .arguments = {"data"},
+       .gradient = gradient_of_movement},
       sliding_window);
   windows.positive_sizes = [](const W& a, const Operands& in) { return window_counts(a, in[0].shape); };
   table.add(std::move(windows));
@@ -148,6 +152,10 @@ void repeat(OperatorTable& table) {
                          .attributes = {{"strides", &D::strides, "the distance between the data's elements, per axis"},
                                         {"dilation_value", &D::dilation_value, "the inserted value"}},
                          .arguments = {"x"},
+                         .gradient =
+                             [](const D&, CallGradient& g) {
+                               gradient_by_positions(g, {0}, {{"dilation_value", -1.0}});
+                             },
                          .sample_shapes = {{2, 2}},
                          .sample_attrs = {{"strides", std::vector<int64_t>{1, 2}}}},
                         dilated));
@@ -157,7 +165,8 @@ void repeat(OperatorTable& table) {
        .summary = "extends a tensor at its borders by mirrored elements",
        .attributes = {{"mode", &M::mode, "\"SYMMETRIC\": with the element at the border; \"REFLECT\": without it"},
                       {"pad_width", &M::pad_width, "per axis: the number of elements added before and after", true}},
-       .arguments = {"data"}},
+       .arguments = {"data"},
+       .gradient = gradient_of_movement},
       mirror_padded));
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "relay/op_support/composition.h"
+#include "relay/op_support/gradients.h"
 #include "relay/op_support/indices.h"
 #include "relay/op_support/shape_operands.h"
 
@@ -279,6 +280,7 @@ void reshape(OperatorTable& table) {
       .sizes = sizes_of_reshape,
       .sizes_suffice = true,
       .of_given_sizes = {{"allowzero", true}},
+      .gradient = gradient_of_reshape,
   });
   table.add(composed<ReshapeAttrs>(
       {.name = "contrib_reverse_reshape",
@@ -299,6 +301,7 @@ void reshape(OperatorTable& table) {
           [](const NoAttrs& a, const Operands& in) {
             return define_view("nn.batch_flatten", in[0], shape_in(type_of_batch_flatten(a, in)));
           },
+      .gradient = gradient_of_reshape,
   });
 }
 

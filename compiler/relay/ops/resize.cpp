@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "relay/op_support/gradients.h"
 #include "relay/op_support/resize_positions.h"
 #include "relay/op_support/shape_operands.h"
 #include "support/fraction.h"
@@ -289,6 +290,36 @@ ResizeAttrs resize_defaults(Form form) {
   return a;
 }
 
+// Along each axis the result is a product of the data and a matrix, which is the result for the identity.
+void gradient_of_resize(const ResizeAttrs& a, CallGradient& g, Form form) {
+  if (form != Form::plain) g.refuse("the positions are computed");
+  const TensorType x = g.operands()[0].type;
+  const Shape y = g.result().shape();
+  const auto scales = std::get<0>(scales_of(a, x.shape.size()));
+  GradientCode& code = g.code();
+  Term gradient = g.gradient();
+  const int64_t last = gradient.rank() - 1;
+  for (size_t k = 0; k < y.size(); ++k) {
+    const bool is_scaled = !scales.empty() && scales[k].numerator != scales[k].denominator;
+    if (y[k] == x.shape[k] && !is_scaled) continue;
+    if (!x.shape[k].is_constant() || !y[k].is_constant()) g.refuse("a size of the image is not known", known_sizes);
+    auto position = [&](int64_t axis) {
+      return code.call("iota", {},
+                       {{"shape", sizes_attribute({x.shape[k], x.shape[k]})}, {"dtype", "int64"}, {"axis", axis}});
+    };
+    Attrs attrs = g.call().attrs;
+    attrs["size"] = sizes_attribute({x.shape[k], y[k]});
+    if (const auto* list = std::get_if<AttrList>(&a.scale.v)) attrs["scale"] = AttrList{1.0, (*list)[k]};
+    const Term matrix = equal(position(0), position(1)).cast_to(x.dtype).map("image.resize", attrs);
+    std::vector<int64_t> exchanged;
+    for (int64_t axis = 0; axis <= last; ++axis) exchanged.push_back(axis);
+    std::swap(exchanged[k], exchanged[static_cast<size_t>(last)]);
+    gradient =
+        code.call("nn.matmul", {gradient.transposed(exchanged), matrix}, {{"transpose_b", true}}).transposed(exchanged);
+  }
+  g.add(0, gradient);
+}
+
 void add_resize(OperatorTable& table, Form form, const char* name, const char* summary,
                 std::vector<std::string> arguments) {
   using A = ResizeAttrs;
@@ -317,6 +348,7 @@ void add_resize(OperatorTable& table, Form form, const char* name, const char* s
                            const Shape& result) { return Resizing(a, in, form, result).run(); },
       .sizes = [](const A&, const Operands&, const std::vector<Tensor>& v, Definition&) { return elements_of(v[0]); },
       .sizes_suffice = true,
+      .gradient = [form](const A& a, CallGradient& g) { gradient_of_resize(a, g, form); },
   });
 }
 

@@ -1,5 +1,6 @@
 // reverse_sequence: the first elements of each sequence in reverse order.
 #include "relay/op_support/elements.h"
+#include "relay/op_support/gradients.h"
 #include "relay/op_support/type_checks.h"
 
 namespace dlcc::relay::ops {
@@ -49,6 +50,7 @@ void reverse_sequence(OperatorTable& table) {
       .arguments = {"data", "seq_lengths"},
       .type = type_of_reverse_sequence,
       .compute = define_reverse_sequence,
+      .gradient = gradient_of_involution,
   });
 }
 

@@ -1,5 +1,6 @@
 // scatter_elements, scatter_nd, tensor_scatter: a copy of the data in which some elements are replaced by updates, or
 // combined with them. Updates of one element are applied in row-major order.
+#include "relay/op_support/gradients.h"
 #include "relay/op_support/indices.h"
 #include "relay/op_support/type_checks.h"
 #include "tensor/statements.h"
@@ -239,6 +240,14 @@ TensorFunction define_tensor_scatter(const TensorScatterAttrs& a, const Operands
   return d.finish();
 }
 
+// Of updates that replace or are added; others would need the factors or the extrema.
+void gradient_of_scatter(CallGradient& g, const std::string& combination, const char* gather, const Attrs& attrs) {
+  if (combination == "update") return gradient_by_positions(g, {0, 2});
+  if (combination != "add") g.refuse(fmt::format("updates are combined by \"{}\"", combination));
+  g.add(0, g.gradient());
+  if (g.wants(2)) g.add(2, g.code().call(gather, {g.gradient(), g.operand(1)}, attrs));
+}
+
 }  // namespace
 
 void scatter(OperatorTable& table) {
@@ -252,6 +261,10 @@ void scatter(OperatorTable& table) {
       .arguments = {"data", "indices", "updates"},
       .type = type_of_scatter_elements,
       .compute = define_scatter_elements,
+      .gradient =
+          [](const ScatterElementsAttrs& a, CallGradient& g) {
+            gradient_of_scatter(g, a.reduction, "gather", {{"axis", a.axis}});
+          },
   });
   table.add<ScatterNdAttrs>({
       .name = "scatter_nd",
@@ -262,6 +275,7 @@ void scatter(OperatorTable& table) {
       .arguments = {"data", "indices", "updates"},
       .type = type_of_scatter_nd,
       .compute = define_scatter_nd,
+      .gradient = [](const ScatterNdAttrs& a, CallGradient& g) { gradient_of_scatter(g, a.mode, "gather_nd", {}); },
   });
   table.add<TensorScatterAttrs>({
       .name = "tensor_scatter",
@@ -272,6 +286,10 @@ void scatter(OperatorTable& table) {
       .arguments = {"data", "update", "write_indices"},
       .type = type_of_tensor_scatter,
       .compute = define_tensor_scatter,
+      .gradient =
+          [](const TensorScatterAttrs&, CallGradient& g) {
+            gradient_by_positions(g, {0, 1});
+          },
   });
 }
 

@@ -1,5 +1,6 @@
 // nn.softmax and nn.log_softmax along one axis. The maximum is subtracted first, so that no finite element overflows. A
 // NaN need not be the maximum to become a NaN in the total, and with it in all of the row.
+#include "relay/call_gradient.h"
 #include "relay/op_support/reductions.h"
 #include "relay/op_support/type_checks.h"
 
@@ -61,6 +62,11 @@ void softmax(OperatorTable& table) {
       .arguments = {"data"},
       .type = type_of_softmax,
       .compute = [](const SoftmaxAttrs& a, const Operands& in) { return define(a, in, false); },
+      .gradient =
+          [](const SoftmaxAttrs& a, CallGradient& g) {
+            const Term y = g.result(), weighted = g.gradient() * y;
+            g.add(0, weighted - y * weighted.sum_over({a.axis}));
+          },
       .tolerance = 2e-6,
   });
   table.add<SoftmaxAttrs>({
@@ -70,6 +76,10 @@ void softmax(OperatorTable& table) {
       .arguments = {"data"},
       .type = type_of_softmax,
       .compute = [](const SoftmaxAttrs& a, const Operands& in) { return define(a, in, true); },
+      .gradient =
+          [](const SoftmaxAttrs& a, CallGradient& g) {
+            g.add(0, g.gradient() - g.result().map("exp") * g.gradient().sum_over({a.axis}));
+          },
       .tolerance = 2e-6,
   });
 }

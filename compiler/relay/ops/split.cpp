@@ -1,4 +1,5 @@
 // split: cuts a tensor into pieces along one axis; the result is a tuple, even of a single piece.
+#include "relay/op_support/gradients.h"
 #include "relay/op_support/shape_operands.h"
 
 namespace dlcc::relay::ops {
@@ -92,6 +93,12 @@ void split(OperatorTable& table) {
       .arguments = {"data"},
       .type = type_of_split,
       .compute = define_split,
+      .gradient =
+          [](const SplitAttrs& a, CallGradient& g) {
+            std::vector<Term> pieces;
+            for (size_t k = 0; k < g.result_count(); ++k) pieces.push_back(g.gradient(k));
+            g.add(0, g.code().call("concatenate", pieces, {{"axis", a.axis}}));
+          },
   });
 }
 

@@ -1,6 +1,7 @@
 // stack, adv_index, meshgrid: operators of several tensors.
 #include "relay/op_support/broadcasting.h"
 #include "relay/op_support/composition.h"
+#include "relay/op_support/gradients.h"
 
 namespace dlcc::relay::ops {
 
@@ -54,12 +55,16 @@ Value adv_index(const NoAttrs&, Composition& c) {
   return c.call("gather_nd", {data, stacked(c, indices, 0)});
 }
 
+// The axis of the results along which a field's elements differ.
+size_t axis_of_field(const MeshgridAttrs& a, size_t field, size_t fields) {
+  return a.indexing == "xy" && fields > 1 && field < 2 ? 1 - field : field;
+}
+
 std::vector<Value> meshgrid(const MeshgridAttrs& a, Composition& c) {
   const std::vector<Value> fields = fields_of(c, 1);
   if (a.indexing != "ij" && a.indexing != "xy")
     c.fail(attribute_error(fmt::format("indexing must be \"ij\" or \"xy\", found \"{}\"", a.indexing)));
-  // The axis of the results along which a field's elements differ.
-  auto axis_of = [&](size_t k) { return a.indexing == "xy" && fields.size() > 1 && k < 2 ? 1 - k : k; };
+  auto axis_of = [&](size_t k) { return axis_of_field(a, k, fields.size()); };
   Shape shape(fields.size());
   for (size_t k = 0; k < fields.size(); ++k) {
     c.require(first_of({check_type(fields[k].type, "each field", types::movable),
@@ -101,7 +106,17 @@ void stack(OperatorTable& table) {
        .attributes = {{"indexing", &MeshgridAttrs::indexing,
                        "\"ij\": axis k is that of vector k; \"xy\": the first two axes are exchanged"}},
        .arguments = {"data"},
-       .variadic = true},
+       .variadic = true,
+       .gradient =
+           [](const MeshgridAttrs& a, CallGradient& g) {
+             for (size_t k = 0; k < g.operand_count(); ++k) {
+               const auto own = static_cast<int64_t>(axis_of_field(a, k, g.operand_count()));
+               std::vector<int64_t> others;
+               for (int64_t axis = 0; axis < static_cast<int64_t>(g.operand_count()); ++axis)
+                 if (axis != own) others.push_back(axis);
+               g.add(k, g.gradient(k).sum_over(others).reshaped(g.operands()[k].type.shape));
+             }
+           }},
       meshgrid));
 }
 

@@ -1,6 +1,7 @@
 // nn.standardize: elements with mean 0 and variance 1 over some axes, then scaled and shifted. The variance is the mean
 // of the squared differences from the mean, in a second pass: the mean of the squares minus the square of the mean
 // would lose digits.
+#include "relay/call_gradient.h"
 #include "relay/op_support/broadcasting.h"
 #include "relay/op_support/reductions.h"
 
@@ -114,6 +115,17 @@ TensorFunction define_standardize(const StandardizeAttrs& a, const Operands& in)
   return d.finish();
 }
 
+void gradient_of_standardize(const StandardizeAttrs& a, CallGradient& g) {
+  g.add_through([&]() -> std::vector<Term> {
+    const Term x = g.operand(0);
+    const Attrs over = {{"axis", a.axis}, {"keepdims", true}};
+    const Term difference = a.center ? x - x.map("mean", over) : x;
+    const Term variance = (difference * difference).map("mean", over);
+    const Term y = difference * (variance + a.epsilon).map("rsqrt");
+    return {y * g.operand(1).cast_to(x.dtype()) + g.operand(2).cast_to(x.dtype())};
+  });
+}
+
 }  // namespace
 
 void standardize(OperatorTable& table) {
@@ -127,6 +139,7 @@ void standardize(OperatorTable& table) {
       .arguments = {"data", "gamma", "beta"},
       .type = type_of_standardize,
       .compute = define_standardize,
+      .gradient = gradient_of_standardize,
       .tolerance = 2e-6,
   });
 }

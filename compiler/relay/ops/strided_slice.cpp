@@ -1,5 +1,6 @@
 // strided_slice, strided_set: every stride-th element between two bounds of some axes, clamped as in numpy. Strides may
 // be negative.
+#include "relay/op_support/gradients.h"
 #include "relay/op_support/shape_operands.h"
 #include "shape/facts.h"
 
@@ -343,6 +344,21 @@ TensorFunction define_strided_set(const NoAttrs&, const Operands& in) {
   return d.finish();
 }
 
+// The gradient between zeros, where the slice has all elements between two known positions.
+void gradient_of_slice(const StridedSliceAttrs& a, CallGradient& g) {
+  const TensorType& x = g.operands()[0].type;
+  if (g.operand_count() > 1) return gradient_by_positions(g, {0});
+  Term whole = g.gradient();
+  const auto bounds = std::get<0>(bounds_of(a, {x}));
+  for (size_t k = 0; k < bounds.size(); ++k) {
+    if (!bounds[k]) continue;
+    const std::optional<Slice> slice = slice_of(*bounds[k], x.shape[k]);
+    if (!slice || slice->stride != 1) return gradient_by_positions(g, {0});
+    whole = whole.padded(static_cast<int64_t>(k), slice->begin, x.shape[k] - slice->begin - slice->count);
+  }
+  g.add(0, whole);
+}
+
 }  // namespace
 
 void strided_slice(OperatorTable& table) {
@@ -363,6 +379,7 @@ void strided_slice(OperatorTable& table) {
       .compute_as = define_strided_slice,
       .sizes = sizes_of_slice,
       .largest_sizes = largest_slice,
+      .gradient = gradient_of_slice,
   });
   table.add<NoAttrs>({
       .name = "strided_set",
@@ -370,6 +387,10 @@ void strided_slice(OperatorTable& table) {
       .arguments = {"data", "v", "begin", "end", "strides"},
       .type = type_of_strided_set,
       .compute = define_strided_set,
+      .gradient =
+          [](const NoAttrs&, CallGradient& g) {
+            gradient_by_positions(g, {0, 1});
+          },
       .sample_shapes = {{2, 2}, {2, 2}, {2}},
   });
 }

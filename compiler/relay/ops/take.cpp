@@ -1,6 +1,7 @@
 // take: elements of one axis, selected by a tensor of indices.
 #include <algorithm>
 
+#include "relay/op_support/gradients.h"
 #include "relay/op_support/indices.h"
 #include "relay/op_support/shape_operands.h"
 #include "relay/op_support/type_checks.h"
@@ -85,6 +86,42 @@ TensorFunction define_take(const TakeAttrs& a, const Operands& in) {
   return d.finish();
 }
 
+// The index of each element along the axis: in the axis, or negative where it counts from the end.
+Term index_inside(const std::string& mode, const Term& indices, int64_t extent) {
+  GradientCode& code = indices.code();
+  const Term last = code.number(indices.dtype(), static_cast<double>(extent - 1)),
+             zero = code.number(indices.dtype(), 0);
+  if (mode == "strict") return indices;
+  if (mode == "wrap")
+    return code.call("floor_mod", {indices, code.number(indices.dtype(), static_cast<double>(extent))});
+  return code.call("maximum", {code.call("minimum", {indices, last}), zero});
+}
+
+// The slices at an index get the gradients of all results that were taken there.
+void gradient_of_take(const TakeAttrs& a, CallGradient& g) {
+  const TensorType x = g.operands()[0].type;
+  const int rank = static_cast<int>(x.shape.size()), axis = a.axis ? wrap_axis(*a.axis, rank) : 0;
+  const bool is_known = a.axis && x.shape[static_cast<size_t>(axis)].is_constant();
+  if (!is_known || a.batch_dims != 0) return gradient_by_positions(g, {0});
+  const Term indices = index_inside(a.mode, g.operand(1), x.shape[static_cast<size_t>(axis)].value());
+  Shape tuples = indices.shape(), slices = {x.shape[static_cast<size_t>(axis)]};
+  tuples.insert(tuples.begin(), 1);
+  // The axes of the indices first, then those before the taken axis and those after it.
+  std::vector<int64_t> order, back;
+  for (int k = 0; k < indices.rank(); ++k) order.push_back(axis + k);
+  for (int k = 0; k < rank; ++k) {
+    if (k != axis) {
+      order.push_back(k < axis ? k : k + indices.rank() - 1);
+      slices.push_back(x.shape[static_cast<size_t>(k)]);
+    }
+    back.push_back(k == axis ? 0 : k < axis ? k + 1 : k);
+  }
+  const Term sums = g.code().call(
+      "scatter_nd", {g.code().full(slices, x.dtype, 0), indices.reshaped(tuples), g.gradient().transposed(order)},
+      {{"mode", "add"}});
+  g.add(0, sums.transposed(back));
+}
+
 }  // namespace
 
 void take(OperatorTable& table) {
@@ -100,6 +137,7 @@ void take(OperatorTable& table) {
       .arguments = {"data", "indices"},
       .type = type_of_take,
       .compute = define_take,
+      .gradient = gradient_of_take,
   });
 }
 

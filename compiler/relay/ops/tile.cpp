@@ -1,4 +1,5 @@
 // tile: repeats a tensor along its axes.
+#include "relay/op_support/gradients.h"
 #include "relay/op_support/shape_operands.h"
 
 namespace dlcc::relay::ops {
@@ -91,6 +92,23 @@ void tile(OperatorTable& table) {
       .compute_as = define_tile,
       .sizes = sizes_of_tile,
       .sizes_suffice = true,
+      .gradient =
+          [](const TileAttrs&, CallGradient& g) {
+            // Each axis as its repetitions and the data's axis; an axis that the data does not have is all repetitions.
+            const Shape x = g.operands()[0].type.shape, y = g.result().shape();
+            const size_t lead = y.size() - x.size();
+            Shape split;
+            std::vector<int64_t> repetitions;
+            for (size_t k = 0; k < y.size(); ++k) {
+              const Dim size = k < lead ? Dim(1) : x[k - lead];
+              if (size == Dim(0)) return;
+              repetitions.push_back(static_cast<int64_t>(split.size()));
+              split.push_back(floor_div(y[k], size));
+              split.push_back(size);
+            }
+            if (!(product(split) == product(y))) return gradient_by_positions(g, {0});
+            g.add(0, g.gradient().reshaped(split).sum_over(repetitions).reshaped(x));
+          },
   });
 }
 

@@ -1,4 +1,5 @@
 // topk: the largest or smallest elements of an axis in sorted order, and their positions.
+#include "relay/op_support/gradients.h"
 #include "relay/op_support/shape_operands.h"
 #include "relay/op_support/sorting.h"
 
@@ -197,6 +198,18 @@ void topk(OperatorTable& table) {
       .values = {"k"},
       .type = type_of_topk,
       .compute_as = define_topk,
+      .gradient =
+          [](const TopkAttrs& a, CallGradient& g) {
+            const TensorType& x = g.operands()[0].type;
+            std::vector<Term> args;
+            for (size_t k = 0; k < g.operand_count(); ++k) args.push_back(g.operand(k));
+            Attrs attrs = g.call().attrs;
+            attrs["ret_type"] = "both";
+            const Term positions =
+                g.result_count() == 2 ? g.result(1) : g.code().call_all(*op("topk"), args, attrs).at(1);
+            g.add(0, g.code().call("scatter_elements", {g.code().full(x.shape, x.dtype, 0), positions, g.gradient()},
+                                   {{"axis", a.axis}, {"reduction", "add"}}));
+          },
   });
 }
 

@@ -1,6 +1,7 @@
 // transpose: permutes axes.
 #include "relay/attr_structs.h"
 #include "relay/op_support/elements.h"
+#include "relay/op_support/gradients.h"
 #include "relay/op_support/type_checks.h"
 
 namespace dlcc::relay::ops {
@@ -41,6 +42,13 @@ void transpose(OperatorTable& table) {
       .arguments = {"data"},
       .type = type_of_transpose,
       .compute = define_transpose,
+      .gradient =
+          [](const TransposeAttrs& a, CallGradient& g) {
+            const std::vector<int64_t> order = a.order(g.operand(0).rank());
+            std::vector<int64_t> inverse(order.size());
+            for (size_t k = 0; k < order.size(); ++k) inverse[static_cast<size_t>(order[k])] = static_cast<int64_t>(k);
+            g.add(0, g.gradient().transposed(inverse));
+          },
   });
 }
 

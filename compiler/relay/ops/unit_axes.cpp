@@ -1,4 +1,5 @@
 // squeeze and expand_dims: remove and insert axes of size 1.
+#include "relay/op_support/gradients.h"
 #include "relay/op_support/indices.h"
 #include "relay/op_support/reductions.h"
 #include "relay/op_support/shape_operands.h"
@@ -100,6 +101,7 @@ void unit_axes(OperatorTable& table) {
       .type = type_of_squeeze,
       .compute_as = [](const SqueezeAttrs&, const Operands& in,
                        const Shape& result) { return define("squeeze", in, result, in[0].shape, result); },
+      .gradient = gradient_of_reshape,
   });
   table.add<ExpandDimsAttrs>({
       .name = "expand_dims",
@@ -115,6 +117,7 @@ void unit_axes(OperatorTable& table) {
       .type = type_of_expand_dims,
       .compute_as = [](const ExpandDimsAttrs&, const Operands& in,
                        const Shape& result) { return define("expand_dims", in, result, result, in[0].shape); },
+      .gradient = gradient_of_reshape,
   });
 }
 

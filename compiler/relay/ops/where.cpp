@@ -1,4 +1,5 @@
 // where: selects elements of one of two tensors; all three operands are broadcast.
+#include "relay/call_gradient.h"
 #include "relay/op_support/broadcasting.h"
 
 namespace dlcc::relay::ops {
@@ -38,6 +39,11 @@ void where(OperatorTable& table) {
       .arguments = {"condition", "x", "y"},
       .type = type_of_where,
       .compute = define_where,
+      .gradient =
+          [](const NoAttrs&, CallGradient& g) {
+            if (g.wants(1)) g.add(1, where(g.operand(0), g.gradient(), 0));
+            if (g.wants(2)) g.add(2, where(g.operand(0), 0, g.gradient()));
+          },
   });
 }
 

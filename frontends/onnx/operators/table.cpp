@@ -63,6 +63,7 @@ const Table& operator_table() {
     add_statistics(t);
     add_losses(t);
     add_optimizers(t);
+    add_gradient(t);
     add_random(t);
     add_windows(t);
     add_conv_transpose(t);

@@ -94,6 +94,7 @@ void add_positions(Table&);
 void add_statistics(Table&);
 void add_losses(Table&);
 void add_optimizers(Table&);
+void add_gradient(Table&);
 void add_random(Table&);
 void add_windows(Table&);
 void add_conv_transpose(Table&);

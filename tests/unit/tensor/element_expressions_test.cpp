@@ -72,3 +72,14 @@ TEST_CASE("large tensors, symbolic shapes and statement bodies have no element e
   d.mark_result(y);
   CHECK(elements_of(d.finish(), {vector_of({a})}) == "none");
 }
+
+TEST_CASE("elements that statements may change are unknown") {
+  Definition d("f");
+  Tensor x = d.input("x", dtype::i64, {2}), at = d.input("at", dtype::i64, {1});
+  Tensor y = d.compute("y", dtype::i64, {2}, [&](Index i) { return x(i); });
+  Statements s;
+  s.store(y, {at(Expr(0))}, Expr(7));
+  d.body({y}, s.finish());
+  d.mark_result(y);
+  CHECK(elements_of(d.finish(), {vector_of({a, b}), nullptr}) == "none");
+}

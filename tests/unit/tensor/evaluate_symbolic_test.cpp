@@ -8,6 +8,7 @@
 
 #include "tensor/builder.h"
 #include "tensor/evaluate.h"
+#include "tensor/statements.h"
 
 namespace dlcc::tensor {
 namespace {
@@ -95,7 +96,7 @@ TEST_CASE("definitions of several stages, boxes and reductions are evaluated") {
 
 TEST_CASE("sizes of operands are known values; requirements become conditions") {
   Definition d("f");
-  Tensor x = d.input("x", dtype::f32, {n, 3}), at = d.input("at", dtype::i64, {});
+  Tensor x = d.input("x", dtype::f32, {n, 3}), at = d.input("at", dtype::i64, {1});
   d.require_next([&](Index) { return at(std::vector<Expr>{}) < Expr(2); }, Status::index_out_of_range);
   d.result("r", dtype::i64, {}, [&](Index) { return Expr(x.extent(0)) * Expr(x.extent(1)) + at(std::vector<Expr>{}); });
   TensorFunction f = d.finish();
@@ -152,6 +153,17 @@ TEST_CASE("random symbolic expressions have the values of the evaluator") {
       }
   }
   CHECK(known > 200);
+}
+
+TEST_CASE("elements that statements may change are unknown") {
+  Definition d("f");
+  Tensor a = d.input("a", dtype::i64, {2}), at = d.input("at", dtype::i64, {1});
+  Tensor y = d.compute("y", dtype::i64, {2}, [&](Index i) { return a(i); });
+  Statements s;
+  s.store(y, {at(Expr(0))}, Expr(7));
+  d.body({y}, s.finish());
+  d.mark_result(y);
+  CHECK(text(evaluate_symbolic(d.finish(), std::vector<KnownValue>{list({1, 2}), nullptr})[0]) == "unknown");
 }
 
 }  // namespace dlcc::tensor
