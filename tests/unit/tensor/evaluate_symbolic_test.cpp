@@ -96,7 +96,7 @@ TEST_CASE("definitions of several stages, boxes and reductions are evaluated") {
 
 TEST_CASE("sizes of operands are known values; requirements become conditions") {
   Definition d("f");
-  Tensor x = d.input("x", dtype::f32, {n, 3}), at = d.input("at", dtype::i64, {1});
+  Tensor x = d.input("x", dtype::f32, {n, 3}), at = d.input("at", dtype::i64, {});
   d.require_next([&](Index) { return at(std::vector<Expr>{}) < Expr(2); }, Status::index_out_of_range);
   d.result("r", dtype::i64, {}, [&](Index) { return Expr(x.extent(0)) * Expr(x.extent(1)) + at(std::vector<Expr>{}); });
   TensorFunction f = d.finish();
