@@ -5,8 +5,8 @@
 //   def @main(%x: Tensor[(4), float32]) { (sum(%x * %x), <the gradient of %x, here 2 %x>) }
 //
 // Contract: @main returns a tuple of the fields of its result, and then the gradient of each parameter that is a tensor
-// of floats, in order (relay/differentiate.h). If an operation has no gradient, that is reported and the module stays
-// as it is. Calls of functions have none: inline-functions comes first.
+// of floats, in order (relay/differentiate.h). Without such parameters, and where an operation has no gradient, which
+// is reported, the module stays as it is. Calls of functions have none: inline-functions comes first.
 #include "relay/differentiate.h"
 #include "relay/passes/passes.h"
 
@@ -25,6 +25,7 @@ Module add_gradients(Module module, PassContext& context) {
     const bool is_named = k < module.input_names.size() && !module.input_names[k].empty();
     names.push_back("gradient_of_" + (is_named ? module.input_names[k] : main.params[k]->name));
   }
+  if (variables.empty()) return module;
   Diagnostics ignored;
   auto gradients = differentiate(module, main.body.bindings, {main.body.result}, variables, main.location,
                                  context.diagnostics ? *context.diagnostics : ignored);

@@ -64,6 +64,8 @@ Values convert_gradient(Node& n) {
 
 void add_gradient(Table& table) {
   table.add({{"ai.onnx.preview.training.Gradient", 1, "Inputs", 1, any_number, any_number, convert_gradient}});
+  table.only_if("ai.onnx.preview.training.Gradient",
+                "no loop, recurrent layer or operator without a derivative is between the tensors");
 }
 
 }  // namespace dlcc::frontends::onnx
