@@ -117,9 +117,11 @@ Term GradientCode::call(const std::string& name, const std::vector<Term>& args, 
 
 Term GradientCode::number(DType type, double value) { return term(scalar_constant(type, value)); }
 
-Term GradientCode::size(DType type, const Dim& size) {
-  if (size.is_constant()) return number(type, static_cast<double>(size.value()));
-  return call("ndarray_size", {full({size}, type, 0)}, {{"dtype", std::string(name(type))}});
+// Sizes may be too large for the type.
+Term GradientCode::inverse_of_size(DType type, const Dim& size) {
+  if (size.is_constant()) return number(type, 1 / static_cast<double>(size.value()));
+  const DType wide = tensor::compute_type(type);
+  return (1 / call("ndarray_size", {full({size}, wide, 0)}, {{"dtype", std::string(name(wide))}})).cast_to(type);
 }
 
 Term GradientCode::full(const Shape& shape, DType type, double value) {

@@ -86,8 +86,8 @@ class GradientCode {
   Term call(const std::string& op, const std::vector<Term>& args, const Attrs& attrs = {});
   std::vector<Term> call_all(const Operator&, const std::vector<Term>& args, const Attrs& attrs = {});
   Term number(DType, double);
-  Term size(DType, const Dim&);            // as a number
-  Term full(const Shape&, DType, double);  // a tensor whose elements are one number
+  Term inverse_of_size(DType, const Dim&);  // 1 / size
+  Term full(const Shape&, DType, double);   // a tensor whose elements are one number
   // The value with this type, whose sizes it has: they are checked at run time where this is not known.
   Term checked(const Term&, const TensorType&);
 

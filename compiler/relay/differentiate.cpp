@@ -183,8 +183,9 @@ class Differentiation {
 
   void through_call(const Var& var, const Call& call, const Leaves& gradients) {
     const auto* callee = std::get_if<OperatorRef>(&call.callee);
-    if (!callee)
-      throw NoGradient{"it calls a function", "unroll the loop, or inline the function, if it does not call itself"};
+    if (!callee && std::holds_alternative<Var>(call.callee))
+      throw NoGradient{"it is a loop, or calls a local function", "differentiate what is before it or after it"};
+    if (!callee) throw NoGradient{"it calls a function", "run the pass inline-functions before"};
     const Operator& op = *callee->op;
     if (!op.gradient) throw NoGradient{fmt::format("{} has no rule for it", op.name), ""};
     std::vector<CallGradient::Slot> results = slots_of(var);
@@ -233,6 +234,15 @@ class Differentiation {
     return found;
   }
 
+  // Whether the value may have the shapes of the gradients. That of a branch has not if the condition is known and
+  // selects the other one.
+  bool may_have_types(const Atom& value, const Leaves& gradients) const {
+    const std::vector<Type> types = leaves_of(type_of(module_, value));
+    for (size_t k = 0; k < types.size(); ++k)
+      if (gradients[k] && !may_be_equal(as<TensorType>(types[k])->shape, gradients[k]->shape())) return false;
+    return true;
+  }
+
   // A branch of the `if` for the gradients: the operations of the branch, and those of the gradients of what it reads.
   Block differentiated(const Block& branch, const std::vector<Read>& reads, const Leaves& gradients) {
     std::map<int, Atom> renamed;
@@ -240,7 +250,7 @@ class Differentiation {
     std::vector<Binding> outer = std::exchange(code_.bindings(), copy.bindings);
     std::map<int, Leaves> outer_gradients = std::exchange(gradients_, {});
     mark(copy.bindings);
-    add(copy.result, 0, gradients);
+    if (may_have_types(copy.result, gradients)) add(copy.result, 0, gradients);
     backward(copy.bindings);
     std::vector<Atom> results;
     std::vector<Type> types;

@@ -31,6 +31,7 @@ void Importer::call_function(const schema::FunctionProto& function, const schema
 
   FunctionCall call{function,
                     node,
+                    body,
                     std::move(inputs),
                     attributes_of(node, body, location),
                     read_opsets(function.opset_import(), location, diagnostics_),
@@ -64,7 +65,9 @@ std::optional<Values> Importer::import_function(const FunctionCall& call, Scope&
       inner.left_out.insert(function.input(k));
   }
   for (const schema::ValueInfoProto& info : function.value_info()) inner.declared.emplace(info.name(), &info.type());
-  import_nodes(function.node(), inner, {call.opsets, &call.attributes, path});
+  std::vector<const schema::NodeProto*> calls = call.body.calls;
+  calls.push_back(&call.node);
+  import_nodes(function.node(), inner, {call.opsets, &call.attributes, path, std::move(calls)});
   Values results;
   for (int k = 0; k < call.node.output_size(); ++k) {
     auto value = lookup(function.output(k), inner);

@@ -45,6 +45,7 @@ std::string Importer::remedy_for_name(const std::string& name, const Scope& scop
 
 void Importer::import_nodes(const NodeList& nodes, Scope& scope, const Body& body) {
   scope.nodes = &nodes;
+  scope.path = body.path;
   NodeOrder order = evaluation_order(nodes);
   if (!order.cycle.empty()) {
     std::vector<std::string> cycle;
@@ -177,11 +178,13 @@ void Importer::convert(const schema::NodeProto& node, Scope& scope, const Body& 
   warn_of_later_types(n, *row);
   // A node that is imported once more has the same random numbers.
   const int64_t sequences = random_sequences_;
-  if (const auto known = sequences_of_.find(&node); again_ > 0 && known != sequences_of_.end())
+  std::vector<const schema::NodeProto*> calls = body.calls;
+  calls.push_back(&node);
+  if (const auto known = sequences_of_.find(calls); again_ > 0 && known != sequences_of_.end())
     random_sequences_ = known->second;
   const int64_t first_sequence = random_sequences_;
   Values results = row->convert(n);
-  if (random_sequences_ != first_sequence) sequences_of_[&node] = first_sequence;
+  if (random_sequences_ != first_sequence) sequences_of_[calls] = first_sequence;
   random_sequences_ = std::max(random_sequences_, sequences);
   if (!n.failed()) n.reject_unused_attributes();
   if (!n.failed()) check_results(n, results);
@@ -217,7 +220,7 @@ void Importer::bind_outputs(const schema::NodeProto& node, Scope& scope, const V
                             const SourceLocation& location) {
   for (int k = 0; k < node.output_size(); ++k) {
     const std::string& name = node.output(k);
-    if (name.empty()) continue;
+    if (name.empty() || scope.given.contains(name)) continue;
     Value value = k < static_cast<int>(results.size()) ? results[k] : Value::poison();
     const bool is_initializer = scope.initializers.contains(name);
     if (is_initializer || !scope.values.emplace(name, value).second)
@@ -255,7 +258,7 @@ std::optional<Values> Importer::import_subgraph(const schema::GraphProto& graph,
     scope.values.insert_or_assign(graph.input(k).name(), inputs[static_cast<size_t>(k)]);
   scope.add_initializers(graph, diagnostics_, options_.file);
   scope.add_declarations(graph);
-  Body inner{body.opsets, body.attributes, location.node + ": "};
+  Body inner{body.opsets, body.attributes, location.node + ": ", body.calls};
   import_nodes(graph.node(), scope, inner);
   Values results;
   bool complete = true;
@@ -280,40 +283,6 @@ std::optional<Branch> Importer::import_branch(const schema::GraphProto& graph, S
     return std::nullopt;
   }
   return Branch{builder_.close(tensors_in(*results), location), *results};
-}
-
-std::optional<Value> Importer::import_again(const std::string& name, const std::map<std::string, Value>& given,
-                                            Scope& innermost, const Body& body, const SourceLocation& location) {
-  constexpr int most_levels = 16;  // of nodes that are imported again and import others again
-  constexpr int64_t most_nodes = 200000;
-  std::set<std::string> names;
-  for (const auto& [of, value] : given) names.insert(of);
-  // The name may be that of a graph around the node's.
-  Scope* home = &innermost;
-  std::vector<int> between;
-  for (Scope* scope = &innermost; scope && between.empty(); scope = scope->outer) {
-    if (scope->nodes) between = nodes_between(*scope->nodes, names, name);
-    home = scope;
-  }
-  if (between.empty()) home = &innermost;
-  inlined_ += static_cast<int64_t>(between.size());
-  if (again_ >= most_levels || inlined_ > most_nodes) {
-    diagnostics_.error(DiagnosticId::too_large, location, "derivatives of derivatives expand to too many nodes");
-    return std::nullopt;
-  }
-  Scope scope;
-  scope.outer = home;
-  scope.values = given;
-  scope.declared = home->declared;
-  scope.nodes = home->nodes;
-  ++again_;
-  for (const int k : between) import_node((*home->nodes)[k], scope, body);
-  --again_;
-  std::optional<Value> value = lookup(name, scope);
-  if (!value)
-    diagnostics_.error(DiagnosticId::undefined_value, location, fmt::format("nothing defines '{}'", name), {},
-                       remedy_for_name(name, innermost, nothing_produces));
-  return value;
 }
 
 }  // namespace dlcc::frontends::onnx

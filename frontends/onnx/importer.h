@@ -1,7 +1,8 @@
 // The state of importing one ONNX model: the main graph's inputs and outputs (importer.cpp, import_interface.cpp),
-// nodes and subgraphs (import_nodes.cpp), calls of model-local functions (import_functions.cpp), the operators of nodes
-// (import_operator.cpp). A problem is reported once. The results of its node then have the declared types, or else
-// poison the values that depend on them, so that one traversal reports all problems.
+// nodes and subgraphs (import_nodes.cpp), parts of a graph for other values (import_again.cpp), calls of model-local
+// functions (import_functions.cpp), the operators of nodes (import_operator.cpp). A problem is reported once. The
+// results of its node then have the declared types, or else poison the values that depend on them, so that one
+// traversal reports all problems.
 #pragma once
 
 #include <functional>
@@ -26,8 +27,9 @@ using AttributeMap = std::map<std::string, const schema::AttributeProto*>;
 // The environment of the nodes of a graph or function body, besides their scope.
 struct Body {
   const Opsets& opsets;
-  const AttributeMap* attributes = nullptr;  // of the function's call; null outside of functions
-  std::string path;                          // the calling nodes, for messages
+  const AttributeMap* attributes = nullptr;          // of the function's call; null outside of functions
+  std::string path;                                  // the calling nodes, for messages
+  std::vector<const schema::NodeProto*> calls = {};  // the nodes that call the functions, outermost first
 };
 
 class Importer {
@@ -102,6 +104,7 @@ class Importer {
   struct FunctionCall {
     const schema::FunctionProto& function;
     const schema::NodeProto& node;
+    const Body& body;  // of the node
     Inputs inputs;
     AttributeMap attributes;  // of the call, then the function's defaults
     Opsets opsets;
@@ -151,7 +154,8 @@ class Importer {
   int again_ = 0;                                       // depth of import_again()
   std::map<std::string, const schema::NodeProto*> bounded_loops_;  // by the name in its body that a bound has
   int64_t random_sequences_ = 0;                                   // number of nodes with random numbers so far
-  std::map<const schema::NodeProto*, int64_t> sequences_of_;       // the number before the node's last import
+  // The number before a node's last import, by the nodes that call the functions around it and the node.
+  std::map<std::vector<const schema::NodeProto*>, int64_t> sequences_of_;
 };
 
 }  // namespace dlcc::frontends::onnx

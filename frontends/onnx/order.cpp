@@ -52,35 +52,10 @@ std::set<std::string> names_used(const NodeList& nodes) {
   return names;
 }
 
-std::vector<int> nodes_between(const NodeList& nodes, const std::set<std::string>& given, const std::string& name) {
-  std::set<std::string> dependent = given, needed = {name};
-  std::vector<std::pair<int, std::set<std::string>>> candidates;  // with the names that they use
-  auto is_any_in = [](const auto& names, const std::set<std::string>& set) {
-    return std::ranges::any_of(names, [&](const std::string& n) { return set.contains(n); });
-  };
-  auto own_outputs = [&](int k) {
-    std::vector<std::string> outputs;
-    for (const std::string& output : nodes[k].output())
-      if (!output.empty() && !given.contains(output)) outputs.push_back(output);
-    return outputs;
-  };
-  for (const int k : evaluation_order(nodes).sorted) {
-    std::set<std::string> names;
-    collect_uses(nodes[k], names);
-    if (!is_any_in(names, dependent)) continue;
-    for (const std::string& output : own_outputs(k)) dependent.insert(output);
-    candidates.emplace_back(k, std::move(names));
-  }
-  std::vector<int> between;
-  for (auto candidate = candidates.rbegin(); candidate != candidates.rend(); ++candidate) {
-    const auto& [k, names] = *candidate;
-    if (!is_any_in(own_outputs(k), needed)) continue;
-    for (const std::string& used : names)
-      if (!given.contains(used)) needed.insert(used);
-    between.push_back(k);
-  }
-  std::ranges::reverse(between);
-  return between;
+std::set<std::string> names_used(const schema::NodeProto& node) {
+  std::set<std::string> names;
+  collect_uses(node, names);
+  return names;
 }
 
 NodeOrder evaluation_order(const NodeList& nodes) {

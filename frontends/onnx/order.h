@@ -20,10 +20,8 @@ struct NodeOrder {
 
 NodeOrder evaluation_order(const NodeList&);
 
-// The nodes, in this order, that compute the named value from those of `given`, directly or through others.
-std::vector<int> nodes_between(const NodeList&, const std::set<std::string>& given, const std::string& name);
-
 // The names that the nodes use, including those in their subgraphs.
 std::set<std::string> names_used(const NodeList&);
+std::set<std::string> names_used(const schema::NodeProto&);
 
 }  // namespace dlcc::frontends::onnx

@@ -41,7 +41,9 @@ struct Scope {
   std::map<std::string, Initializer> initializers;
   std::map<std::string, const schema::TypeProto*> declared;
   std::set<std::string> left_out;   // a function's inputs that its call omits
-  const NodeList* nodes = nullptr;  // of the graph; null before they are imported
+  const NodeList* nodes = nullptr;  // of the graph; null before their import, and of an import of a part (import_again)
+  std::string path;                 // of the nodes, for messages
+  std::set<std::string> given;      // the names whose values such an import replaces
 
   void add_initializers(schema::GraphProto&, Diagnostics&, const std::string& file);
   void add_initializers(const schema::GraphProto&, Diagnostics&, const std::string& file);

@@ -56,10 +56,11 @@ std::vector<Value> dft(const DftAttrs& a, Composition& c) {
 
 // By the conjugate of the transform's matrix: the transform in the other direction, but for the factor of the inverse.
 void gradient_of_dft(const DftAttrs& a, CallGradient& g) {
-  const Term size = g.code().size(g.gradient().dtype(), g.gradient().shape().back());
+  const Term gradient = g.gradient();
+  const Term share = g.code().inverse_of_size(gradient.dtype(), gradient.shape().back());
   const std::vector<Term> other =
       g.code().call_all(*op("dft"), {g.gradient(0), g.gradient(1)}, {{"inverse", !a.inverse}});
-  for (size_t k : {0, 1}) g.add(k, a.inverse ? other[k] / size : other[k] * size);
+  for (size_t k : {0, 1}) g.add(k, a.inverse ? other[k] * share : other[k] / share);
 }
 
 Dim frame_count(const StftAttrs& a, const Shape& data) {

@@ -140,7 +140,8 @@ Value entropy(Composition& c, const Value& prediction) {
 }
 
 void gradient_of_entropy(CallGradient& g, bool logarithms) {
-  const Term x = g.operand(0), y = g.operand(1), share = -(g.gradient() / g.code().size(x.dtype(), x.shape()[0]));
+  const Term x = g.operand(0), y = g.operand(1),
+             share = -(g.gradient() * g.code().inverse_of_size(x.dtype(), x.shape()[0]));
   if (g.wants(0)) g.add(0, logarithms ? share * y : share * y / x);
   if (g.wants(1)) g.add(1, share * (logarithms ? x : x.map("log")));
 }
@@ -171,8 +172,8 @@ void gradient_of_variance(const VarianceAttrs& a, CallGradient& g) {
   const Term x = g.operand(0);
   const std::vector<bool> mask = reduced_axes(a.axis, a.exclude, x.rank());
   const Dim count = product(extents_of(x.shape(), mask));
-  const Term share = g.gradient().reshaped(reduced_shape(x.shape(), mask, true)) * 2 /
-                     g.code().size(x.dtype(), a.unbiased ? count - Dim(1) : count);
+  const Term share = g.gradient().reshaped(reduced_shape(x.shape(), mask, true)) * 2 *
+                     g.code().inverse_of_size(x.dtype(), a.unbiased ? count - Dim(1) : count);
   const Term gradient = (x - g.operand(1)) * share;
   g.add(0, gradient);
   if (g.wants(1)) g.add(1, -gradient);

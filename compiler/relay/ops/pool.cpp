@@ -223,10 +223,11 @@ void gradient_of_sums(const PoolAttrs& a, CallGradient& g, bool average) {
   const std::string rank = fmt::format("{}d", p.windows.size());
   if (average) {
     Attrs attrs = g.call().attrs;
-    const Term ones = code.full(type.shape, type.dtype, 1), mean = ones.map("nn.avg_pool" + rank, attrs);
+    const DType wide = tensor::compute_type(type.dtype);  // a window may have more elements than float16 can count
+    const Term ones = code.full(type.shape, wide, 1), mean = ones.map("nn.avg_pool" + rank, attrs);
     attrs.erase("count_include_pad");
     const Term count = to_own(p.result_order, ones.map("nn.sum_pool" + rank, attrs));
-    gradient = gradient * where(count > 0, to_own(p.result_order, mean) / count, 0);
+    gradient = gradient * where(count > 0, to_own(p.result_order, mean) / count, 0).cast_to(type.dtype);
   }
   if (!p.data[1].is_constant())
     g.refuse("the number of channels is not known", "give the size of the axis: --dim NAME=NUMBER");

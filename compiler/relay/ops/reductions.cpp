@@ -217,8 +217,8 @@ void gradient_of_reduction(const Reduction& f, const ReduceAttrs& a, CallGradien
   const Term gradient = along_reduced(g.gradient(), x.shape(), mask);
   const std::string name = f.name;
   if (name == "sum" || name == "mean") {
-    const Term count = g.code().size(x.dtype(), product(extents_of(x.shape(), mask)));
-    return g.add(0, (name == "sum" ? gradient : gradient / count).broadcast_to(x.shape()));
+    const Term share = g.code().inverse_of_size(x.dtype(), product(extents_of(x.shape(), mask)));
+    return g.add(0, (name == "sum" ? gradient : gradient * share).broadcast_to(x.shape()));
   }
   if (name == "prod") return g.add(0, gradient * product_of_others(x, mask));
   const Term y = along_reduced(g.result(), x.shape(), mask);

@@ -117,12 +117,13 @@ TensorFunction define_standardize(const StandardizeAttrs& a, const Operands& in)
 
 void gradient_of_standardize(const StandardizeAttrs& a, CallGradient& g) {
   g.add_through([&]() -> std::vector<Term> {
-    const Term x = g.operand(0);
+    const DType type = tensor::compute_type(g.operand(0).dtype());
+    const Term x = g.operand(0).cast_to(type);
     const Attrs over = {{"axis", a.axis}, {"keepdims", true}};
     const Term difference = a.center ? x - x.map("mean", over) : x;
     const Term variance = (difference * difference).map("mean", over);
     const Term y = difference * (variance + a.epsilon).map("rsqrt");
-    return {y * g.operand(1).cast_to(x.dtype()) + g.operand(2).cast_to(x.dtype())};
+    return {(y * g.operand(1).cast_to(type) + g.operand(2).cast_to(type)).cast_to(g.operand(0).dtype())};
   });
 }
 

@@ -103,7 +103,8 @@ void gradient_of_take(const TakeAttrs& a, CallGradient& g) {
   const int rank = static_cast<int>(x.shape.size()), axis = a.axis ? wrap_axis(*a.axis, rank) : 0;
   const bool is_known = a.axis && x.shape[static_cast<size_t>(axis)].is_constant();
   if (!is_known || a.batch_dims != 0) return gradient_by_positions(g, {0});
-  const Term indices = index_inside(a.mode, g.operand(1), x.shape[static_cast<size_t>(axis)].value());
+  const Term indices =
+      index_inside(a.mode, g.operand(1).cast_to(dtype::i64), x.shape[static_cast<size_t>(axis)].value());
   Shape tuples = indices.shape(), slices = {x.shape[static_cast<size_t>(axis)]};
   tuples.insert(tuples.begin(), 1);
   // The axes of the indices first, then those before the taken axis and those after it.

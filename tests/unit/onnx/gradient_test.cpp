@@ -105,6 +105,24 @@ TEST_CASE("derivatives through branches, within branches, and within functions")
                   two_args) == "(2): 20 80");
 }
 
+TEST_CASE("derivatives of a tensor of a branch through tensors of the graph around it") {
+  // In the branch y = -(x^2 z), of which x^2 is computed outside.
+  const std::string nodes =
+      square + node("ReduceSum", {"z"}, {"s"}, integer("keepdims", 0)) + node("Equal", {"s", "s"}, {"c"}) +
+      node("If", {"c"}, {"r"},
+           subgraph("then_branch", product + node("Neg", {"y"}, {"v"}) + GradientNode{{"x"}, "v", {"dx"}, {"z"}}.str() +
+                                       output("dx")) +
+               subgraph("else_branch", node("Neg", {"x"}, {"b"}) + value("output", "b", f32, {"2"})));
+  CHECK(run(nodes, output("r")) == "(2): -20 -80");
+}
+
+TEST_CASE("some of the outputs of a node may be given") {
+  const std::string nodes = node("Split", {"x"}, {"a", "b"}, integer("axis", 0)) + node("Mul", {"a", "b"}, {"y"});
+  const std::string outputs = value("output", "dx", f32, {"2"}) + value("output", "da", f32, {"1"});
+  CHECK(evaluated(model(inputs({"x"}) + nodes + GradientNode{{"x", "a"}, "y", {"dx", "da"}}.str() + outputs),
+                  {floats({2}, {3, 5})}) == "(2): 0 3\n(1): 5");
+}
+
 TEST_CASE("derivatives through calls of functions") {
   std::string body = node("Mul", {"a", "b"}, {"t1"});
   for (int k = 1; k < 40; ++k) body += node("Identity", {fmt::format("t{}", k)}, {fmt::format("t{}", k + 1)});
@@ -135,6 +153,19 @@ TEST_CASE("a node with random numbers has the same ones in the derivative") {
   CHECK(zeros == expected);
 }
 
+TEST_CASE("each call of a function has random numbers of its own, also in the derivative") {
+  const std::string functions =
+      "functions { name: 'F' domain: 'f' input: 'a' output: 'b' opset_import { version: 17 } " +
+      node("RandomUniformLike", {"a"}, {"u"}) + node("Mul", {"u", "a"}, {"b"}) + "} ";
+  auto call = [](const char* result) { return node("F", {"x"}, {result}, "domain: 'f' "); };
+  // The derivative of u x is u, which is u x for x = 1.
+  const std::string nodes = call("y") + call("other") + GradientNode{{"x"}, "y", {"dx"}}.str() +
+                            GradientNode{{"x"}, "other", {"dother"}}.str() + node("Sub", {"y", "dx"}, {"d1"}) +
+                            node("Sub", {"other", "dother"}, {"d2"});
+  CHECK(evaluated(model(inputs({"x"}) + nodes + output("d1") + output("d2"), functions), {floats({2}, {1, 1})}) ==
+        "(2): 0 0\n(2): 0 0");
+}
+
 TEST_CASE("gradients that are not possible are located errors") {
   auto says = [](const std::string& nodes, const std::string& message) {
     const std::string text = error(nodes);
@@ -143,6 +174,7 @@ TEST_CASE("gradients that are not possible are located errors") {
   };
   const std::string nodes = square + product;
   says(nodes + GradientNode{{"x"}, "w", {"dx"}, {"z"}}.str(), "nothing defines 'w'");
+  says(nodes + GradientNode{{"v"}, "y", {"dx"}, {"z"}, {"x", "z"}}.str(), "nothing defines 'v'");
   says(nodes + GradientNode{{}, "y", {"dx"}, {}, {"x"}}.str(), "attribute 'xs' must name at least one tensor");
   says(nodes + GradientNode{{"x", "x"}, "y", {"dx"}}.str(), "names 'x', which is named before");
   says(nodes + GradientNode{{"x"}, "y", {"dx"}, {"z"}, {"x"}}.str(),

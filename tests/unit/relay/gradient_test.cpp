@@ -272,6 +272,7 @@ TEST_CASE("gradients of operators that move elements") {
   check_gradients("%x: (2, 3), %i: (2, 2) int64 => exp(take(%x, %i, axis=1, mode=\"strict\"))");
   check_gradients("%x: (3, 2), %i: (4) int32 => exp(take(%x, %i, axis=0, mode=\"wrap\"))");
   check_gradients("%x: (2, 3), %i: (2, 2) int64 => exp(take(%x, %i, axis=1, batch_dims=1))");
+  check_gradients("%x: (300), %i: (2) int8 => exp(take(%x, %i, axis=0)) + exp(take(%x, %i, axis=0, mode=\"wrap\"))");
   check_gradients("%x: (3, 3), %i: (2, 3) int64 => exp(gather(%x, %i, axis=0))");
   check_gradients("%x: (3, 3, 2), %i: (2, 4) int64 => exp(gather_nd(%x, %i))");
   check_gradients("%x: (2, 3) => exp(tile(%x, reps=[2, 1, 2]))");
@@ -301,6 +302,7 @@ TEST_CASE("gradients through tuples, branches, casts and checks of sizes") {
   check_gradients(
       "%x: (3) => let %a = if (sum(%x) > 100f64) { (%x, 2f64) } else { let %b = if (True) { %x * %x } "
       "else { %x }; (%b, sum(exp(%b))) }; %a.0 * %a.1");
+  check_gradients("%x: (3), %y: (2) => let %a = if (1 < 2) { exp(%x) } else { exp(%y) }; %a * %a");
   check_gradients("%x: (3) => let %y = match_cast(%x, Tensor[(3), float64]); exp(%y)");
   check_gradients("%x: (3) => cast(floor(%x), dtype=\"int32\") * 2");  // no result is a float
   check_gradients("%x: (3), %i: (3) int64 => (exp(%x), %i, sum(%x))");
@@ -321,6 +323,30 @@ TEST_CASE("sizes may be symbols") {
     for (const std::vector<int64_t>& shape : {std::vector<int64_t>{n, 3}, {4, 3}, {4}})
       args.push_back(random_value({dlcc::shape_of(shape), dtype::f64}, random, true));
     CHECK(largest_error(*module, *differentiated, args) < 1e-6);
+  }
+}
+
+TEST_CASE("gradients of float16 do not overflow where the results do not") {
+  for (const char* body : {"nn.layer_norm(%x, %x, %x) * %x", "mean(broadcast_to(%x, shape=[100000, 4])) * mean(%x)"}) {
+    CAPTURE(body);
+    Diagnostics d;
+    const auto module = import_text(fmt::format("def @main(%x: Tensor[(4), float16]) {{ {} }}", body), d);
+    REQUIRE_MESSAGE(module, d.str());
+    const auto differentiated = with_gradients(*module, d);
+    REQUIRE_MESSAGE(differentiated, d.str());
+    std::vector<std::byte> bytes;
+    for (const double value : {300.0, 500.0, -400.0, 600.0}) {
+      const Constant element = scalar_constant(dtype::f16, value);
+      bytes.insert(bytes.end(), element.bytes().begin(), element.bytes().end());
+    }
+    const auto evaluation =
+        evaluate(*differentiated, std::vector{Constant(dtype::f16, {4}, bytes)}, tensor::Precision::specified, d);
+    REQUIRE(evaluation);
+    for (int64_t k = 0; k < 4; ++k) {
+      const double gradient = evaluation->results.back().number_at(k);
+      CHECK(std::isfinite(gradient));
+      CHECK(gradient != 0);
+    }
   }
 }
 
