@@ -1,6 +1,7 @@
 // scatter_elements, scatter_nd, tensor_scatter: a copy of the data in which some elements are replaced by updates, or
 // combined with them. Updates of one element are applied in row-major order.
 #include "relay/op_support/indices.h"
+#include "relay/op_support/shape_operands.h"
 #include "relay/op_support/type_checks.h"
 #include "tensor/statements.h"
 
