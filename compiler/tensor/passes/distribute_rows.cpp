@@ -96,7 +96,7 @@ Stmt distributed(const For& loop, const Machine& machine, int threads) {
 }  // namespace
 
 Stmt distribute_rows(const Stmt& s, const Machine& machine, int threads) {
-  if (machine.vector_bytes == 0 || !s) return s;
+  if (machine.vector_bytes == 0 || machine.memory_is_scarce || !s) return s;
   if (const Sequence* list = as<Sequence>(s)) {
     std::vector<Stmt> body;
     for (const Stmt& one : list->body) body.push_back(distribute_rows(one, machine, threads));

@@ -19,7 +19,8 @@ namespace dlcc::tensor {
 // Distributes parallel loops over a constant number of rows of constant size, whose body is a list of statements with
 // local buffers, at least one of them of one element. A block has a row for each lane of a vector of 32-bit elements,
 // or fewer, but at least 4, so that its rows are in the level-1 cache and each of `threads` threads has a few blocks.
-// Elements are computed by the same operations as before. On machines without vectors, nothing changes.
+// Elements are computed by the same operations as before. Nothing changes on machines without vectors, or with little
+// memory.
 Stmt distribute_rows(const Stmt&, const Machine&, int threads);
 
 }  // namespace dlcc::tensor
