@@ -4,6 +4,7 @@
 #include "lower/compared_sizes.h"
 #include "lower/lowerer.h"
 #include "lower/memory_sizes.h"
+#include "relay/ir.h"
 #include "relay/type_arguments.h"
 #include "support/parallel_for.h"
 #include "tensor/analysis.h"
@@ -18,6 +19,7 @@ namespace dlcc::lower {
 
 using relay::Atom;
 using relay::Binding;
+using relay::Block;
 using tensor::Layout;
 
 namespace {

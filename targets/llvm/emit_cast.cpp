@@ -1,6 +1,7 @@
 // Conversions between element types. Narrow floats are held in registers as bit patterns. If the CPU has no instruction
 // for a conversion, it is done in integer arithmetic: LLVM would call compiler-rt, which models do not link.
 #include <llvm/IR/Intrinsics.h>
+#include <llvm/MC/MCSubtargetInfo.h>
 
 #include "support/float_formats.h"
 #include "targets/llvm/kernel_emitter.h"

@@ -3,6 +3,7 @@
 
 #include <llvm/IR/MDBuilder.h>
 #include <llvm/IR/Module.h>
+#include <llvm/MC/MCSubtargetInfo.h>
 #include <llvm/TargetParser/Triple.h>
 
 #include <algorithm>

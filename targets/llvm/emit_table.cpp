@@ -99,7 +99,7 @@ bool has_byte_lookups(const llvm::MCSubtargetInfo& cpu) { return width_of_lookup
 
 Value* KernelEmitter::look_up(const Memory& memory, DType type, const Linear& offset) {
   const bool is_table =
-      memory.elements == lookup_table_entries && storage_type(type)->isIntegerTy(8) && !shares_bytes(type);
+      memory.elements == lookup_table_entries && storage_type(type)->isIntegerTy(8) && bits(type) == 8;
   const bool is_index =
       offset.varying && offset.constant == 0 && offset.lane == 0 && offset.terms.empty() && offset.lane_terms.empty();
   Value* bytes = is_table && is_index ? bytes_of_index(offset.varying) : nullptr;

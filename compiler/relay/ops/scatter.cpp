@@ -2,6 +2,7 @@
 // combined with them. Updates of one element are applied in row-major order.
 #include "relay/op_support/gradients.h"
 #include "relay/op_support/indices.h"
+#include "relay/op_support/shape_operands.h"
 #include "relay/op_support/type_checks.h"
 #include "tensor/statements.h"
 

@@ -11,6 +11,7 @@
 #include "tensor/index_facts.h"
 #include "tensor/layout.h"
 #include "tensor/passes/apply_layouts.h"
+#include "tensor/passes/distribute_rows.h"
 #include "tensor/passes/fuse_rows.h"
 #include "tensor/passes/hoist_indices.h"
 #include "tensor/passes/merge_axes.h"
@@ -255,6 +256,7 @@ ScheduledFunction schedule_whole(ScheduleRequest r) {
     std::erase_if(dense, [&](const Buffer& b) { return !layout_of(layouts, b).is_dense(); });
     results_with_scratch = share_memory(bodies, decision.scratch, dense);
     if (r.options.threads == 1) reuse_rows(bodies, decision.scratch);
+    for (size_t k = 0; k < bodies.size(); ++k) bodies[k] = distribute_rows(bodies[k], r.machines[k], r.options.threads);
   }
 
   ScheduledFunction result;

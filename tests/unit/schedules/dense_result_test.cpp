@@ -25,7 +25,11 @@ TEST_CASE("convolutions whose result stays dense") {
   CHECK_FALSE(stays_dense({.c = 24, .h = 8, .w = 5, .o = 20, .k = 5, .pad = 2}));   // 5 of 8 pixels
   CHECK_FALSE(stays_dense({.c = 64, .h = 32, .w = 32, .o = 64}));                   // Winograd
   CHECK_FALSE(stays_dense({.c = 24, .h = 8, .w = 48, .o = 34, .k = 5, .pad = 2, .groups = 2}));
+  CHECK_FALSE(stays_dense({.c = 24, .h = 8, .w = 48, .o = 14, .k = 5, .pad = 2, .groups = 2}));
   CHECK_FALSE(stays_dense(short_sums, {.strict = true}));
+  // Fewer channels than half a block: 24 of 32 pixels, and 5 of 16, are used, of channels 7 of 16.
+  CHECK(stays_dense({.c = 24, .h = 8, .w = 24, .o = 7, .k = 5, .pad = 2}));
+  CHECK_FALSE(stays_dense({.c = 24, .h = 8, .w = 5, .o = 7, .k = 5, .pad = 2}));
   // The 49 pixels of a 1x1 convolution are one row; with a stride they are not.
   CHECK(stays_dense({.c = 16, .h = 7, .w = 7, .o = 20, .k = 1, .pad = 0}));
   CHECK_FALSE(stays_dense({.c = 64, .h = 13, .w = 13, .o = 31, .k = 1, .stride = 2, .pad = 0}));

@@ -1,13 +1,14 @@
 // Golden tests (golden.h) of passes over kernels. The input is a kernel; the command is the name of the pass, for
 // outline-loop-nests with the maximum depth, the number of threads and the cost of a call, for strip-mine-vector-loops
-// with the bytes of a vector and, if the CPU has them, `lookups`. The kernel before and after the pass computes the
-// same.
+// with the bytes of a vector and, if the CPU has them, `lookups`, for distribute-rows with the bytes of a vector and
+// the number of threads. The kernel before and after the pass computes the same.
 #include "golden.h"
 
 #include "support/constant.h"
 #include "tensor/evaluate.h"
 #include "tensor/index_facts.h"
 #include "tensor/parse.h"
+#include "tensor/passes/distribute_rows.h"
 #include "tensor/passes/hoist_indices.h"
 #include "tensor/passes/legalize_vector_loops.h"
 #include "tensor/passes/outline_loop_nests.h"
@@ -42,8 +43,13 @@ Stmt run_pass(const std::string& command, const Kernel& kernel) {
     words >> lookups;
     return strip_mine_vector_loops(kernel.body, machine, lookups == "lookups");
   }
-  REQUIRE_MESSAGE(pass == "outline-loop-nests", pass);
   int depth = 0, threads = 0;
+  if (pass == "distribute-rows") {
+    words >> machine.vector_bytes >> threads;
+    REQUIRE(words);
+    return distribute_rows(kernel.body, machine, threads);
+  }
+  REQUIRE_MESSAGE(pass == "outline-loop-nests", pass);
   words >> depth >> threads >> machine.call_cost;
   REQUIRE(words);
   return outline_loop_nests(kernel.body, depth, threads, machine);
