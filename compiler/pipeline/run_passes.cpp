@@ -38,6 +38,7 @@ std::vector<std::string> graph_passes() {
           "eliminate-dead-code",
           "fuse",
           "fuse-line-buffers",
+          "integer-requantization",
           "eliminate-dead-code"};
 }
 

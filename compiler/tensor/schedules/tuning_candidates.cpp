@@ -10,7 +10,7 @@ namespace {
 
 // Every member of Machine. A member that is missing here does not compile: there would be one name too few.
 #define MACHINE_MEMBERS                                                                                                \
-  vector_bytes, vector_registers, general_registers, has_fma, multiplies_by_lane, byte_products, fma_units,            \
+  vector_bytes, vector_registers, general_registers, has_fma, has_fpu, has_long_multiply, multiplies_by_lane, byte_products, fma_units,            \
       accumulators_in_flight, product_registers, paired_product_registers, byte_pair_registers, unassigned_registers,  \
       cache_line_bytes, l1_bytes, l2_bytes, l1_way_bytes, l1_ways, machine_balance, prefetch_streams,                  \
       min_k_blocks_to_prefetch, min_n_of_contraction, tile_overhead, tile_row_overhead, grid_overhead,                 \
