@@ -82,8 +82,8 @@ void finish(tensor::Kernel& k, const Machine& machine, const tensor::ScheduleOpt
   const bool fused = options.strict || machine.has_fma || machine.lanes(32) == 1;
   run("expand_math", tensor::expand_math(k.body, {.fused = fused, .fast = !options.strict}));
   if (machine.has_fma && machine.lanes(32) > 1) run("expand_quantization", tensor::expand_quantization(k.body));
-  run("bind_shared", tensor::bind_shared(k.body));
   if (!machine.has_fpu) run("branch_around_floats", tensor::branch_around_floats(k.body));
+  run("bind_shared", tensor::bind_shared(k.body));
   run("choose_parallel_loops", tensor::choose_parallel_loops(k.body, options.threads, machine));
 }
 

@@ -22,7 +22,7 @@ struct Candidates {
   std::vector<int> fractions;
   int certain;
 };
-const Candidates long_products = {{15, 12, 9}, 10}, short_products = {{18, 17, 16, 15, 13, 11}, 7};
+const Candidates long_products = {{13, 10}, 10}, short_products = {{18, 17, 16, 15, 13, 11}, 7};
 
 int dropped_bits(const FixedPointFormat& f) { return f.has_long_product ? 32 : 16; }
 int64_t most_multiplier(const FixedPointFormat& f) { return (int64_t{1} << (f.has_long_product ? 31 : 16)) - 1; }
