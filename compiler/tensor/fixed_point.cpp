@@ -15,9 +15,8 @@ constexpr int64_t unbounded = int64_t{1} << 62;
 // At most one number in 2^least_certain_bits is in doubt.
 constexpr int least_certain_bits = 4;
 
-// The numbers that are tried in turn. Layers of equal shape have kernels with the same text, and share them, if they
-// have the same format: the fraction has few candidates, and `certain` bits of it decide whether a number is in doubt
-// unless that leaves too few numbers in doubt.
+// The bits of fraction that are tried in turn. `certain` bits of them decide whether a number is in doubt unless that
+// leaves too few numbers in doubt.
 struct Candidates {
   std::vector<int> fractions;
   int certain;
@@ -79,11 +78,13 @@ Fit fit(const FixedPointFormat& f, const Steps& steps) {
   return {multiplier, offsets_for(steps, f.fraction, product)};
 }
 
-// The middle of the offsets that are right if the first 2^doubtful fractions are in doubt.
+// The middle of the offsets that are right if the first 2^doubtful fractions are in doubt. A function with one value has
+// a number in the middle between two integers.
 std::optional<int64_t> offset_of(const Fit& fit, const FixedPointFormat& f) {
   auto [least, end] = fit.offsets;
-  if (least == -unbounded) least = end == unbounded ? 0 : end - 1;
-  if (end == unbounded) end = least + 1;
+  const int64_t one = int64_t{1} << f.fraction;
+  if (least == -unbounded) least = end == unbounded ? 0 : end - one;
+  if (end == unbounded) end = least + one;
   const int64_t most = end + (int64_t{1} << f.doubtful) - 1;
   const int64_t offset = least + (most - least) / 2;
   return offset > -most_offset && offset < most_offset ? std::optional(offset) : std::nullopt;
@@ -150,13 +151,15 @@ Expr is_in_doubt(const FixedPointFormat& f, const Expr& number) {
   return equal(binary(BinaryOp::bit_and, number, number_i32(certain)), number_i32(0));
 }
 
-std::optional<FixedPoint> fit_fixed_point(const std::vector<Steps>& functions, int64_t largest, bool has_long_product) {
+std::optional<FixedPoint> fit_fixed_point(const std::vector<Steps>& functions, int64_t largest,
+                                          const FixedPointLimits& limits) {
   const int bits = std::bit_width(static_cast<uint64_t>(largest));
   if (bits > sum_bits) return std::nullopt;
-  const Candidates& candidates = has_long_product ? long_products : short_products;
+  const Candidates& candidates = limits.has_long_product ? long_products : short_products;
   for (const int fraction : candidates.fractions) {
-    const FixedPointFormat f{has_long_product, sum_bits - bits, fraction, 0};
-    std::optional<FixedPoint> found = fit_all(f, functions, candidates.certain);
+    if (fraction > limits.fraction) continue;
+    const FixedPointFormat f{limits.has_long_product, sum_bits - bits, fraction, 0};
+    std::optional<FixedPoint> found = fit_all(f, functions, std::min(candidates.certain, limits.certain));
     if (!found) continue;
     for (size_t k = 0; k < functions.size(); ++k)
       DLCC_CHECK(is_right(found->format, found->factors[k], functions[k]), "a wrong requantization");

@@ -49,8 +49,15 @@ struct FixedPoint {
   std::vector<FixedPointFactors> factors;
 };
 
+// The formats among which one is chosen: those with at most so many bits of fraction, of which at most `certain` decide
+// whether a number is in doubt.
+struct FixedPointLimits {
+  bool has_long_product = true;
+  int fraction = 32, certain = 32;
+};
+
 // Factors by which all numbers that are not in doubt are those of the functions. `largest` bounds the magnitude of sums.
 // Empty if more than a sixteenth of all numbers would be in doubt.
-std::optional<FixedPoint> fit_fixed_point(const std::vector<Steps>&, int64_t largest, bool has_long_product);
+std::optional<FixedPoint> fit_fixed_point(const std::vector<Steps>&, int64_t largest, const FixedPointLimits&);
 
 }  // namespace dlcc::tensor

@@ -1,7 +1,11 @@
 // Requantizes sums of products of bytes in integers, on machines without floating-point instructions. The steps of each
 // channel, multipliers and offsets are found for the constants of a call (tensor/passes/integer_requantization.h), so
-// that each call has a tensor function of its own.
+// that each call has a tensor function of its own. Calls of equal functions get numbers of one format where they can:
+// their kernels then have the same text and are shared.
 #include "tensor/passes/integer_requantization.h"
+
+#include <algorithm>
+#include <map>
 
 #include "relay/passes/passes.h"
 
@@ -9,40 +13,70 @@ namespace dlcc::relay {
 
 namespace {
 
+using tensor::FixedPointFormat, tensor::FixedPointLimits, tensor::IntegerRequantization, tensor::TensorFunction;
+
+int certain_bits(const FixedPointFormat& f) { return f.fraction - f.doubtful; }
+
 class Requantizer {
  public:
-  Requantizer(Module& module, const tensor::Machine& machine) : module_(module), machine_(machine), names_(module) {}
+  Requantizer(Module& module, const tensor::Machine& machine)
+      : module_(module), any_{.has_long_product = machine.has_long_multiply} {}
 
-  void run(Block& block) {
-    for (Binding& b : block.bindings) {
-      for_each_block(b.op, [&](Block& inner) { run(inner); });
-      if (CallTensor* call = std::get_if<CallTensor>(&b.op)) rewrite(*call);
+  void run() {
+    for (auto& [name, function] : module_.functions) find(function.body);
+    TensorFunctionNames names(module_);
+    for (Requantized& c : calls_) {
+      agree(c);
+      std::vector<Atom> args = std::move(c.call->args);
+      args.insert(args.end(), c.requantized.constants.begin(), c.requantized.constants.end());
+      *c.call = names.add(c.call->function, std::move(c.requantized.function), std::move(args));
     }
   }
 
  private:
-  void rewrite(CallTensor& call) {
+  struct Requantized {
+    CallTensor* call;
+    IntegerRequantization requantized;
+    FixedPointLimits* agreed;  // of the calls of equal functions
+  };
+
+  void find(Block& block) {
+    for (Binding& b : block.bindings) {
+      for_each_block(b.op, [&](Block& inner) { find(inner); });
+      CallTensor* call = std::get_if<CallTensor>(&b.op);
+      auto requantized = call ? requantize(*call, any_) : std::nullopt;
+      if (!requantized) continue;
+      TensorFunction unnamed = module_.tensor_functions.at(call->function);
+      unnamed.name.clear();
+      FixedPointLimits& agreed = agreed_.emplace(tensor::print(unnamed), any_).first->second;
+      agreed.fraction = std::min(agreed.fraction, requantized->format.fraction);
+      agreed.certain = std::min(agreed.certain, certain_bits(requantized->format));
+      calls_.push_back({call, std::move(*requantized), &agreed});
+    }
+  }
+
+  std::optional<IntegerRequantization> requantize(const CallTensor& call, const FixedPointLimits& limits) const {
     std::vector<const Constant*> known;
     for (const Atom& a : call.args) known.push_back(std::get_if<Constant>(&a));
-    auto requantized = tensor::requantize_in_integers(module_.tensor_functions.at(call.function), known,
-                                                      machine_.has_long_multiply);
-    if (!requantized) return;
-    std::vector<Atom> args = std::move(call.args);
-    args.insert(args.end(), requantized->constants.begin(), requantized->constants.end());
-    call = names_.add(call.function, std::move(requantized->function), std::move(args));
+    return tensor::requantize_in_integers(module_.tensor_functions.at(call.function), known, limits);
+  }
+
+  void agree(Requantized& c) const {
+    const FixedPointFormat& f = c.requantized.format;
+    if (f.fraction == c.agreed->fraction && certain_bits(f) == c.agreed->certain) return;
+    if (auto other = requantize(*c.call, *c.agreed)) c.requantized = std::move(*other);
   }
 
   Module& module_;
-  const tensor::Machine& machine_;
-  TensorFunctionNames names_;
+  FixedPointLimits any_;
+  std::map<std::string, FixedPointLimits> agreed_;  // by the text of the function
+  std::vector<Requantized> calls_;
 };
 
 }  // namespace
 
 Module integer_requantization(Module module, PassContext& context) {
-  if (context.machine.has_fpu) return module;
-  Requantizer requantizer(module, context.machine);
-  for (auto& [name, function] : module.functions) requantizer.run(function.body);
+  if (!context.machine.has_fpu) Requantizer(module, context.machine).run();
   return module;
 }
 

@@ -7,7 +7,6 @@
 
 #include "tensor/analysis.h"
 #include "tensor/evaluate.h"
-#include "tensor/fixed_point.h"
 #include "tensor/visit.h"
 
 namespace dlcc::tensor {
@@ -142,11 +141,11 @@ class BoundsFinder {
   std::map<const ExprNode*, std::optional<Bounds>> bounds_;
 };
 
-// A bound of the magnitude of an integer expression over elements of bytes.
+// A bound of the magnitude of an integer expression over elements of at most 16 bits.
 std::optional<double> largest_magnitude(const Expr& e) {
   if (const auto* x = as<Literal>(e)) return std::abs(static_cast<double>(x->integer));
   if (const auto* x = as<Cast>(e)) return is_integer(x->a.type()) ? largest_magnitude(x->a) : std::nullopt;
-  if (as<Load>(e) && is_integer(e.type()) && bits(e.type()) == 8) {
+  if (as<Load>(e) && is_integer(e.type()) && bits(e.type()) <= 16) {
     const IntegerLimits limits = integer_limits(e.type());
     return static_cast<double>(std::max(-limits.low, limits.high));
   }
@@ -225,7 +224,12 @@ class RequantizerFinder {
   std::set<const ExprNode*> visited_;
 };
 
-// Sums of a range for which the values are wanted; the same range for all channels.
+// The values of a requantizer for all sums from -largest_sum to largest_sum, for each channel.
+struct Values {
+  std::vector<Steps> steps;
+  int64_t low, high;  // the least and the largest value of all channels
+};
+
 class StepFinder {
  public:
   StepFinder(const Requantizer& r, const Known& known, const BufferNode* sums, int64_t largest_sum)
@@ -249,7 +253,7 @@ class StepFinder {
   }
 
   // For each channel the least sum that has each value above the lowest one, by binary search for all of them together.
-  std::vector<Steps> find() {
+  Values find() {
     const size_t count = static_cast<size_t>(r_.channels() * thresholds_);
     std::vector<int32_t> below(count, static_cast<int32_t>(-largest_sum_ - 1)),
         reaching(count, static_cast<int32_t>(largest_sum_ + 1)), middle(count);
@@ -261,7 +265,7 @@ class StepFinder {
         (values.as<int32_t>()[k] >= value_of(k) ? reaching : below)[k] = middle[k];
       }
     }
-    return steps(below, reaching);
+    return values(below, reaching);
   }
 
  private:
@@ -273,10 +277,16 @@ class StepFinder {
     return result;
   }
 
-  std::vector<Steps> steps(const std::vector<int32_t>& below, const std::vector<int32_t>& reaching) const {
-    std::vector<Steps> result(static_cast<size_t>(r_.channels()));
+  // Values that all sums of all channels reach, or none, need no bound: the number is clamped.
+  Values values(const std::vector<int32_t>& below, const std::vector<int32_t>& reaching) const {
+    Values result{std::vector<Steps>(static_cast<size_t>(r_.channels())), r_.high, r_.low};
     for (size_t k = 0; k < below.size(); ++k) {
-      Steps& s = result[k / static_cast<size_t>(thresholds_)];
+      if (below[k] >= -largest_sum_) result.low = std::min(result.low, value_of(k) - 1);
+      if (reaching[k] <= largest_sum_) result.high = std::max(result.high, value_of(k));
+    }
+    for (size_t k = 0; k < below.size(); ++k) {
+      Steps& s = result.steps[k / static_cast<size_t>(thresholds_)];
+      if (value_of(k) <= result.low || value_of(k) > result.high) continue;
       if (reaching[k] <= largest_sum_) s.reaches.push_back({reaching[k], value_of(k)});
       if (below[k] >= -largest_sum_) s.stays_below.push_back({below[k], value_of(k)});
     }
@@ -308,31 +318,33 @@ class Factors {
   IntegerRequantization& result_;
 };
 
-Expr in_integers(const Requantizer& r, const FixedPoint& p, const Expr& sum, IntegerRequantization& result) {
+Expr in_integers(const Requantizer& r, const Values& values, const FixedPoint& p, const Expr& sum,
+                 IntegerRequantization& result) {
   std::vector<int32_t> multipliers, offsets;
   for (const FixedPointFactors& f : p.factors) multipliers.push_back(f.multiplier), offsets.push_back(f.offset);
   Factors factors(r, result);
   const Expr multiplier = factors("multiplier", multipliers), offset = factors("offset", offsets);
   const Expr number = fixed_point_number(p.format, sum, multiplier, offset);
-  const Expr low = literal(dtype::i32, r.low), high = literal(dtype::i32, r.high);
+  const Expr low = literal(dtype::i32, values.low), high = literal(dtype::i32, values.high);
   const Expr rounded = binary(BinaryOp::shr, number, literal(dtype::i32, int64_t{p.format.fraction}));
   return select(is_in_doubt(p.format, number), r.value, cast(r.value.type(), max(min(rounded, high), low)));
 }
 
 std::optional<IntegerRequantization> requantize(const TensorFunction& f, const Known& known, size_t sum_stage,
-                                                size_t epilogue, bool has_long_product) {
+                                                size_t epilogue, const FixedPointLimits& limits) {
   const Stage &s = f.stages[sum_stage], &e = f.stages[epilogue];
   const std::optional<int64_t> largest = largest_sum(s);
   if (!largest || !is_plain(e) || e.reduction || !reads_at_own_index(e, s.results[0].get())) return std::nullopt;
   const BufferNode* sums = s.results[0].get();
   const auto found = RequantizerFinder(e, known, sums, *largest).find(e.values[0]);
   if (!found) return std::nullopt;
-  const auto fixed = fit_fixed_point(StepFinder(*found, known, sums, *largest).find(), *largest, has_long_product);
+  const Values values = StepFinder(*found, known, sums, *largest).find();
+  const auto fixed = fit_fixed_point(values.steps, *largest, limits);
   if (!fixed) return std::nullopt;
-  IntegerRequantization result{f, {}};
+  IntegerRequantization result{f, {}, fixed->format};
   const std::vector<Load> loads = loads_of(found->value);
   const Load& sum = *std::ranges::find(loads, sums, [](const Load& x) { return x.buffer.get(); });
-  const Expr value = in_integers(*found, *fixed, load(sum.buffer, sum.indices), result);
+  const Expr value = in_integers(*found, values, *fixed, load(sum.buffer, sum.indices), result);
   Expr& changed = result.function.stages[epilogue].values[0];
   changed = rewrite(changed, [&](const Expr& x) { return x.same_node(found->value) ? value : x; });
   return result;
@@ -342,13 +354,13 @@ std::optional<IntegerRequantization> requantize(const TensorFunction& f, const K
 
 std::optional<IntegerRequantization> requantize_in_integers(const TensorFunction& f,
                                                             const std::vector<const Constant*>& known,
-                                                            bool has_long_product) {
+                                                            const FixedPointLimits& limits) {
   Known constants;
   for (size_t k = 0; k < known.size(); ++k)
     if (known[k]) constants.emplace(f.params[k], known[k]);
   for (size_t epilogue = 1; epilogue < f.stages.size(); ++epilogue)
     for (size_t sum = 0; sum < epilogue; ++sum)
-      if (auto result = requantize(f, constants, sum, epilogue, has_long_product)) return result;
+      if (auto result = requantize(f, constants, sum, epilogue, limits)) return result;
   return std::nullopt;
 }
 

@@ -6,14 +6,16 @@
 #include <vector>
 
 #include "support/constant.h"
+#include "tensor/fixed_point.h"
 #include "tensor/ir.h"
 
 namespace dlcc::tensor {
 
-// A function and the contents of its further parameters, after those that it had.
+// A function, the contents of its further parameters, after those that it had, and the format of its numbers.
 struct IntegerRequantization {
   TensorFunction function;
   std::vector<Constant> constants;
+  FixedPointFormat format = {};
 };
 
 // Rewrites a function that has a sum of integers and reads it at its own index in a stage without reduction, for
@@ -32,6 +34,6 @@ struct IntegerRequantization {
 // channel.
 std::optional<IntegerRequantization> requantize_in_integers(const TensorFunction&,
                                                             const std::vector<const Constant*>& known,
-                                                            bool has_long_product);
+                                                            const FixedPointLimits&);
 
 }  // namespace dlcc::tensor
