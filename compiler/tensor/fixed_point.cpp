@@ -36,8 +36,7 @@ struct Offsets {
 template <class Product>
 Offsets offsets_for(const Steps& steps, int value_bits, Product&& product) {
   Offsets o;
-  for (const auto& [sum, value] : steps.reaches)
-    o.reaches = std::max(o.reaches, (value << value_bits) - product(sum));
+  for (const auto& [sum, value] : steps.reaches) o.reaches = std::max(o.reaches, (value << value_bits) - product(sum));
   for (const auto& [sum, value] : steps.stays_below)
     o.stays_below = std::min(o.stays_below, (value << value_bits) - product(sum));
   return o;
@@ -48,8 +47,8 @@ Offsets offsets_for(const Steps& steps, int value_bits, Product&& product) {
 int64_t best_multiplier(const FixedPointFormat& f, const Steps& steps) {
   if (steps.reaches.empty() || steps.stays_below.empty()) return 0;
   auto difference = [&](int64_t multiplier) {
-    const Offsets o = offsets_for(steps, f.fraction + dropped_bits(f),
-                                  [&](int64_t sum) { return (sum << f.shift) * multiplier; });
+    const Offsets o =
+        offsets_for(steps, f.fraction + dropped_bits(f), [&](int64_t sum) { return (sum << f.shift) * multiplier; });
     return o.reaches - o.stays_below;
   };
   int64_t low = 0, high = most_multiplier(f);
@@ -78,8 +77,8 @@ Fit fit(const FixedPointFormat& f, const Steps& steps) {
   return {multiplier, offsets_for(steps, f.fraction, product)};
 }
 
-// The middle of the offsets that are right if the first 2^doubtful fractions are in doubt. A function with one value has
-// a number in the middle between two integers.
+// The middle of the offsets that are right if the first 2^doubtful fractions are in doubt. A function with one value
+// has a number in the middle between two integers.
 std::optional<int64_t> offset_of(const Fit& fit, const FixedPointFormat& f) {
   auto [least, end] = fit.offsets;
   const int64_t one = int64_t{1} << f.fraction;
@@ -109,9 +108,7 @@ std::optional<FixedPoint> fit_all(FixedPointFormat f, const std::vector<Steps>& 
 
 // Whether all numbers that are not in doubt are right at these sums, and therefore between them.
 bool is_right(const FixedPointFormat& f, FixedPointFactors factors, const Steps& steps) {
-  auto reaches = [&](const Steps::Bound& b) {
-    return fixed_point_number(f, factors, b.sum) >> f.fraction >= b.value;
-  };
+  auto reaches = [&](const Steps::Bound& b) { return fixed_point_number(f, factors, b.sum) >> f.fraction >= b.value; };
   auto stays_below = [&](const Steps::Bound& b) {
     const int64_t number = fixed_point_number(f, factors, b.sum), value = number >> f.fraction;
     return value < b.value || (value == b.value && is_in_doubt(f, number));
@@ -136,8 +133,7 @@ Expr fixed_point_number(const FixedPointFormat& f, const Expr& sum, const Expr& 
   }
   const Expr high = binary(BinaryOp::shr, shifted, number_i32(16));
   const Expr low = cast(dtype::u32, binary(BinaryOp::bit_and, shifted, number_i32(0xffff)));
-  const Expr carried =
-      binary(BinaryOp::shr, low * cast(dtype::u32, multiplier), literal(dtype::u32, int64_t{16}));
+  const Expr carried = binary(BinaryOp::shr, low * cast(dtype::u32, multiplier), literal(dtype::u32, int64_t{16}));
   return high * multiplier + cast(dtype::i32, carried) + offset;
 }
 

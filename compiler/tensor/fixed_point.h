@@ -2,11 +2,12 @@
 // bias) between the bounds of a byte, in integer arithmetic.
 //
 // The function grows with the sum, so it is known by its steps: for each of its values, the least sum that has it. An
-// approximation in integers, sum * multiplier + offset with some bits of fraction, passes a number near such a step. The
-// float32 function rounds its intermediate results and takes even numbers at ties; so no multiplier and offset put all
-// steps of it exactly where they are. Instead, a number whose fraction is small is in doubt: it is one of the few that
-// come just after a step of the approximation. All other numbers are proved to be right, by comparison with the function
-// on both sides of each of its steps. A kernel evaluates the function itself for a sum whose number is in doubt.
+// approximation in integers, sum * multiplier + offset with some bits of fraction, passes a number near such a step.
+// The float32 function rounds its intermediate results and takes even numbers at ties; so no multiplier and offset put
+// all steps of it exactly where they are. Instead, a number whose fraction is small is in doubt: it is one of the few
+// that come just after a step of the approximation. All other numbers are proved to be right, by comparison with the
+// function on both sides of each of its steps. A kernel evaluates the function itself for a sum whose number is in
+// doubt.
 #pragma once
 
 #include <optional>
@@ -34,8 +35,8 @@ Expr fixed_point_number(const FixedPointFormat&, const Expr& sum, const Expr& mu
 bool is_in_doubt(const FixedPointFormat&, int64_t number);
 Expr is_in_doubt(const FixedPointFormat&, const Expr& number);
 
-// A function of integers that does not decrease: it has at least `value` at the sums from `sum` on (`reaches`), and less
-// than `value` up to `sum` (`stays_below`). Between them, these lists give its values for all sums of a range.
+// A function of integers that does not decrease: it has at least `value` at the sums from `sum` on (`reaches`), and
+// less than `value` up to `sum` (`stays_below`). Between them, these lists give its values for all sums of a range.
 struct Steps {
   struct Bound {
     int64_t sum, value;
@@ -56,8 +57,8 @@ struct FixedPointLimits {
   int fraction = 32, certain = 32;
 };
 
-// Factors by which all numbers that are not in doubt are those of the functions. `largest` bounds the magnitude of sums.
-// Empty if more than a sixteenth of all numbers would be in doubt.
+// Factors by which all numbers that are not in doubt are those of the functions. `largest` bounds the magnitude of
+// sums. Empty if more than a sixteenth of all numbers would be in doubt.
 std::optional<FixedPoint> fit_fixed_point(const std::vector<Steps>&, int64_t largest, const FixedPointLimits&);
 
 }  // namespace dlcc::tensor

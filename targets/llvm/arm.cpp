@@ -17,9 +17,9 @@ constexpr int registers_without_fpu = 8;  // of the general registers, those tha
 // l1_bytes bounds a row of scratch on the stack to 1 KiB (Machine::max_row_scratch). general_registers: the stack
 // pointer, the link register and the program counter are not available. vector_registers: Cortex-M4, M7, M33 and M55
 // have 32 registers for float32. fma_units: no core has two. accumulators_in_flight: a multiply-add takes 3 cycles on
-// Cortex-M4 (Arm, "Cortex-M4 Technical Reference Manual", section 7.2.3), so few accumulators would be enough; but eight
-// neighbouring windows share most of the elements that they load. Of Helium, the vectors of Cortex-M55, only products of
-// bytes are used.
+// Cortex-M4 (Arm, "Cortex-M4 Technical Reference Manual", section 7.2.3), so few accumulators would be enough; but
+// eight neighbouring windows share most of the elements that they load. Of Helium, the vectors of Cortex-M55, only
+// products of bytes are used.
 tensor::Machine microcontroller(bool has_fpu, bool has_long_multiply, ByteProducts byte_products) {
   return {.vector_bytes = 4,
           .vector_registers = has_fpu ? 32 : registers_without_fpu,

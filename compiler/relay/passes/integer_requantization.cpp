@@ -25,8 +25,9 @@ class Requantizer {
   void run() {
     for (auto& [name, function] : module_.functions) find(function.body);
     TensorFunctionNames names(module_);
+    while (std::ranges::count_if(calls_, [&](Requantized& c) { return agree(c); }) > 0) {
+    }
     for (Requantized& c : calls_) {
-      agree(c);
       std::vector<Atom> args = std::move(c.call->args);
       args.insert(args.end(), c.requantized.constants.begin(), c.requantized.constants.end());
       *c.call = names.add(c.call->function, std::move(c.requantized.function), std::move(args));
@@ -49,8 +50,7 @@ class Requantizer {
       TensorFunction unnamed = module_.tensor_functions.at(call->function);
       unnamed.name.clear();
       FixedPointLimits& agreed = agreed_.emplace(tensor::print(unnamed), any_).first->second;
-      agreed.fraction = std::min(agreed.fraction, requantized->format.fraction);
-      agreed.certain = std::min(agreed.certain, certain_bits(requantized->format));
+      lower(agreed, requantized->format);
       calls_.push_back({call, std::move(*requantized), &agreed});
     }
   }
@@ -61,10 +61,21 @@ class Requantizer {
     return tensor::requantize_in_integers(module_.tensor_functions.at(call.function), known, limits);
   }
 
-  void agree(Requantized& c) const {
+  static void lower(FixedPointLimits& limits, const FixedPointFormat& f) {
+    limits.fraction = std::min(limits.fraction, f.fraction);
+    limits.certain = std::min(limits.certain, certain_bits(f));
+  }
+
+  // Gives the call a number of the lowest format that calls of equal functions have so far. False if it has it, or if
+  // the call needs a format of its own.
+  bool agree(Requantized& c) const {
     const FixedPointFormat& f = c.requantized.format;
-    if (f.fraction == c.agreed->fraction && certain_bits(f) == c.agreed->certain) return;
-    if (auto other = requantize(*c.call, *c.agreed)) c.requantized = std::move(*other);
+    if (f.fraction == c.agreed->fraction && certain_bits(f) == c.agreed->certain) return false;
+    auto other = requantize(*c.call, *c.agreed);
+    if (!other) return false;
+    c.requantized = std::move(*other);
+    lower(*c.agreed, c.requantized.format);
+    return true;
   }
 
   Module& module_;

@@ -43,8 +43,7 @@ class Bindings {
 
   Expr in_condition(const Expr& e) const {
     const auto it = done_.find(e.get());
-    return it != done_.end() ? it->second
-                             : map_operands(e, [&](const Expr& operand) { return in_condition(operand); });
+    return it != done_.end() ? it->second : map_operands(e, [&](const Expr& operand) { return in_condition(operand); });
   }
 
   Stmt before(Stmt s) const {

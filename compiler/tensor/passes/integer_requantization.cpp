@@ -73,8 +73,8 @@ class BoundsFinder {
     if (it == known_.end() || x.otherwise) return std::nullopt;
     Bounds b{INFINITY, -INFINITY};
     for (int64_t k = 0; k < it->second->count(); ++k) {
-      const double value = is_float(x.buffer->type) ? it->second->number_at(k)
-                                                    : static_cast<double>(it->second->integer_at(k));
+      const double value =
+          is_float(x.buffer->type) ? it->second->number_at(k) : static_cast<double>(it->second->integer_at(k));
       if (!std::isfinite(value)) return std::nullopt;
       b.low = std::min(b.low, value), b.high = std::max(b.high, value);
     }

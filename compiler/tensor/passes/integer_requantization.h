@@ -26,12 +26,12 @@ struct IntegerRequantization {
 //     negative, roundings, minima and maxima of floats and integers,
 //   * and has at most 256 values
 //
-// becomes in_doubt(number) ? expression : clamp(number >> fraction), where number is a multiplication and an addition of
-// integers (tensor/fixed_point.h). The results are equal for all sums that can occur: this is checked here, with the
+// becomes in_doubt(number) ? expression : clamp(number >> fraction), where number is a multiplication and an addition
+// of integers (tensor/fixed_point.h). The results are equal for all sums that can occur: this is checked here, with the
 // function's own values. The multiplier and the offset of each channel are further parameters.
 //
-// known[k]: the value of parameter k, or null. Empty if there is no such expression, or if no factors are found for some
-// channel.
+// known[k]: the value of parameter k, or null. Empty if there is no such expression, or if no factors are found for
+// some channel.
 std::optional<IntegerRequantization> requantize_in_integers(const TensorFunction&,
                                                             const std::vector<const Constant*>& known,
                                                             const FixedPointLimits&);

@@ -57,9 +57,10 @@ std::string run_passes(relay::Module module, const std::string& names, tensor::B
     auto pass = std::ranges::find(passes, name, &relay::PassInfo::name);
     REQUIRE_MESSAGE(pass != passes.end(), "no pass " << name);
     const bool vectors = !tensor::is_scalar(products);
-    relay::PassContext context{.diagnostics = &d,
-                               .channel_block = vectors ? 16 : 1,
-                               .machine = {.has_fpu = has_fpu, .byte_products = products, .memory_is_scarce = !vectors}};
+    relay::PassContext context{
+        .diagnostics = &d,
+        .channel_block = vectors ? 16 : 1,
+        .machine = {.has_fpu = has_fpu, .byte_products = products, .memory_is_scarce = !vectors}};
     module = pass->run(std::move(module), context);
     if (d.has_errors()) return d.str();
     CHECK_MESSAGE(relay::verify(module, d), "after " << name << ":\n" << d.str() << relay::print(module, false));

@@ -1,5 +1,5 @@
-// Sums are requantized in integers with the results of the floats: for random scales, biases, zero points and bounds, at
-// all steps of the function and at random sums.
+// Sums are requantized in integers with the results of the floats: for random scales, biases, zero points and bounds,
+// at all steps of the function and at random sums.
 #include "tensor/passes/integer_requantization.h"
 
 #include <doctest/doctest.h>
@@ -19,7 +19,8 @@ namespace {
 
 constexpr int64_t channels = 3;
 
-// The functions that a test requantizes: u8(max(min(round(f32(sum[i, c]) * scale[c] + bias[c]), high), low)) and others.
+// The functions that a test requantizes: u8(max(min(round(f32(sum[i, c]) * scale[c] + bias[c]), high), low)) and
+// others.
 std::string text_of(const std::string& type, const std::string& value, const std::string& reduced = "64") {
   return "tensor @f(x: u8[2, " + reduced + "], w: i8[3, " + reduced + "], scale: f32[3], bias: f32[3]) -> (y: " + type +
          "[2, 3]) {\n  temp sums: i32[2, 3]\n  sums[i < 2, c < 3] = sum(k < " + reduced +
@@ -37,7 +38,8 @@ using Numbers = std::vector<float>;
 
 std::optional<IntegerRequantization> requantized(const TensorFunction& f, const Numbers& scales, const Numbers& biases,
                                                  bool has_long_product = true) {
-  const Constant scale = Constant::of(dtype::f32, {channels}, scales), bias = Constant::of(dtype::f32, {channels}, biases);
+  const Constant scale = Constant::of(dtype::f32, {channels}, scales),
+                 bias = Constant::of(dtype::f32, {channels}, biases);
   return requantize_in_integers(f, {nullptr, nullptr, &scale, &bias}, {has_long_product});
 }
 
@@ -148,14 +150,14 @@ TEST_CASE("what stays in floats") {
   CHECK(!requantized(function_of(text_of("u8", common)), scales, {0, 0, nan}));
   CHECK(!requantized(function_of(text_of("u8", common, "60000")), scales, biases));  // the sums exceed 30 bits
   for (const auto& [type, value] : std::vector<std::pair<std::string, std::string>>{
-           {"i32", "i32(round(f32(sums[i, c]) * scale[c] + bias[c]))"},           // more than 256 values
-           {"u8", "u8(i32(round(f32(sums[i, c]) * scale[c] + bias[c])))"},        // wraps
-           {"u8", "u8(round(bias[c] - f32(sums[i, c]) * scale[c]))"},             // decreases
-           {"u8", "u8(round(f32(sums[i, c]) * f32(sums[i, c]) * scale[c]))"},     // decreases for negative sums
-           {"u8", "u8(round(f32(sums[i, c]) * scale[c] + f32(x[i, c])))"},        // depends on the data
-           {"u8", "u8(round(f32(sums[i, c]) * scale[c] + bias[i]))"},             // depends on two axes
-           {"u8", "u8(round(scale[c] / (f32(sums[i, c]) + bias[c])))"},           // a quotient of constants
-           {"u8", "u8(max(min(sums[i, c], 255i32), 0i32))"},                      // has no floats
+           {"i32", "i32(round(f32(sums[i, c]) * scale[c] + bias[c]))"},        // more than 256 values
+           {"u8", "u8(i32(round(f32(sums[i, c]) * scale[c] + bias[c])))"},     // wraps
+           {"u8", "u8(round(bias[c] - f32(sums[i, c]) * scale[c]))"},          // decreases
+           {"u8", "u8(round(f32(sums[i, c]) * f32(sums[i, c]) * scale[c]))"},  // decreases for negative sums
+           {"u8", "u8(round(f32(sums[i, c]) * scale[c] + f32(x[i, c])))"},     // depends on the data
+           {"u8", "u8(round(f32(sums[i, c]) * scale[c] + bias[i]))"},          // depends on two axes
+           {"u8", "u8(round(scale[c] / (f32(sums[i, c]) + bias[c])))"},        // a quotient of constants
+           {"u8", "u8(max(min(sums[i, c], 255i32), 0i32))"},                   // has no floats
        }) {
     CAPTURE(value);
     CHECK(!requantized(function_of(text_of(type, value)), scales, biases));
