@@ -30,7 +30,13 @@ class Requantizer {
     for (Requantized& c : calls_) {
       std::vector<Atom> args = std::move(c.call->args);
       args.insert(args.end(), c.requantized.constants.begin(), c.requantized.constants.end());
-      *c.call = names.add(c.call->function, std::move(c.requantized.function), std::move(args));
+      const std::string name = c.call->function;
+      if (uses_.at(name) == 1) {
+        module_.tensor_functions.at(name) = std::move(c.requantized.function);
+        c.call->args = std::move(args);
+      } else {
+        *c.call = names.add(name, std::move(c.requantized.function), std::move(args));
+      }
     }
   }
 
@@ -45,7 +51,8 @@ class Requantizer {
     for (Binding& b : block.bindings) {
       for_each_block(b.op, [&](Block& inner) { find(inner); });
       CallTensor* call = std::get_if<CallTensor>(&b.op);
-      auto requantized = call ? requantize(*call, any_) : std::nullopt;
+      if (call) ++uses_[call->function];
+      auto requantized = call && call->layouts.empty() ? requantize(*call, any_) : std::nullopt;
       if (!requantized) continue;
       TensorFunction unnamed = module_.tensor_functions.at(call->function);
       unnamed.name.clear();
@@ -81,6 +88,7 @@ class Requantizer {
   Module& module_;
   FixedPointLimits any_;
   std::map<std::string, FixedPointLimits> agreed_;  // by the text of the function
+  std::map<std::string, int> uses_;                 // calls of each function
   std::vector<Requantized> calls_;
 };
 
