@@ -5,6 +5,7 @@
 
 #include "tensor/operation_count.h"
 #include "tensor/passes/bind_shared.h"
+#include "tensor/passes/branch_around_floats.h"
 #include "tensor/passes/expand_math.h"
 #include "tensor/passes/expand_quantization.h"
 #include "tensor/passes/parallel_loops.h"
@@ -81,6 +82,7 @@ void finish(tensor::Kernel& k, const Machine& machine, const tensor::ScheduleOpt
   const bool fused = options.strict || machine.has_fma || machine.lanes(32) == 1;
   run("expand_math", tensor::expand_math(k.body, {.fused = fused, .fast = !options.strict}));
   if (machine.has_fma && machine.lanes(32) > 1) run("expand_quantization", tensor::expand_quantization(k.body));
+  if (!machine.has_fpu) run("branch_around_floats", tensor::branch_around_floats(k.body));
   run("bind_shared", tensor::bind_shared(k.body));
   run("choose_parallel_loops", tensor::choose_parallel_loops(k.body, options.threads, machine));
 }

@@ -42,6 +42,9 @@ struct Machine {
   int vector_registers = 16;
   int general_registers = 16;  // the stack pointer included
   bool has_fma = true;         // without, each product needs a register before it is added
+  // Without, each operation on floats is a call of a function: requantizations are computed in integers
+  // (tensor/passes/integer_requantization.h), with 64-bit products of 32-bit integers if the machine has them.
+  bool has_fpu = true, has_long_multiply = true;
   // A multiply-add takes one factor from a lane of a vector (fmla by element): four data values of a row along K are
   // one load, and each row of a register tile holds such a vector.
   bool multiplies_by_lane = false;

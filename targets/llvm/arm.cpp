@@ -17,14 +17,16 @@ constexpr int registers_without_fpu = 8;  // of the general registers, those tha
 // l1_bytes bounds a row of scratch on the stack to 1 KiB (Machine::max_row_scratch). general_registers: the stack
 // pointer, the link register and the program counter are not available. vector_registers: Cortex-M4, M7, M33 and M55
 // have 32 registers for float32. fma_units: no core has two. accumulators_in_flight: a multiply-add takes 3 cycles on
-// Cortex-M4 (Arm, "Cortex-M4 Technical Reference Manual", section 7.2.3), so few accumulators would be enough; but eight
-// neighbouring windows share most of the elements that they load. Of Helium, the vectors of Cortex-M55, only products of
-// bytes are used.
-tensor::Machine microcontroller(int float_registers, bool has_fma, ByteProducts byte_products) {
+// Cortex-M4 (Arm, "Cortex-M4 Technical Reference Manual", section 7.2.3), so few accumulators would be enough; but
+// eight neighbouring windows share most of the elements that they load. Of Helium, the vectors of Cortex-M55, only
+// products of bytes are used.
+tensor::Machine microcontroller(bool has_fpu, bool has_long_multiply, ByteProducts byte_products) {
   return {.vector_bytes = 4,
-          .vector_registers = float_registers,
+          .vector_registers = has_fpu ? 32 : registers_without_fpu,
           .general_registers = 13,
-          .has_fma = has_fma,
+          .has_fma = has_fpu,
+          .has_fpu = has_fpu,
+          .has_long_multiply = has_long_multiply,
           .byte_products = byte_products,
           .fma_units = 1,
           .accumulators_in_flight = 8,
@@ -50,13 +52,13 @@ TargetFamily microcontroller_family(const std::string& name, const std::string& 
   // Without the DSP extension, bytes are multiplied one pair at a time, which is faster than floats without an FPU.
   const auto in_pairs = ByteProducts::scalar_pairs;
   const bool has_helium = cpu_features(triple, name, "")->checkFeatures("+mve");
-  const CodeLevel level{
-      name, name, "", "",
-      microcontroller(has_fpu ? 32 : registers_without_fpu, has_fpu, has_helium ? ByteProducts::scalar_dot : in_pairs)};
+  const bool has_long_multiply = cpu_features(triple, name, "")->checkFeatures("+thumb2");  // umull, smull
+  const CodeLevel level{name, name, "", "",
+                        microcontroller(has_fpu, has_long_multiply, has_helium ? ByteProducts::scalar_dot : in_pairs)};
   base.baseline = level;
   std::vector<CodeLevel> levels = {level};
   if (has_fpu)
-    levels.push_back({name + "+nofp", name, "", "-fpregs", microcontroller(registers_without_fpu, false, in_pairs)});
+    levels.push_back({name + "+nofp", name, "", "-fpregs", microcontroller(false, has_long_multiply, in_pairs)});
   auto level_for = [level](const llvm::MCSubtargetInfo&, const std::string&, const std::string&) { return level; };
   return {base, {level}, levels, {}, level_for, [name](const auto& info) { return info.getCPU() == name; }};
 }

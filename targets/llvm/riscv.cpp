@@ -18,6 +18,7 @@ tensor::Machine machine(const llvm::MCSubtargetInfo& info) {
           .vector_registers = has_floats ? 32 : 8,
           .general_registers = 29,
           .has_fma = has_floats,
+          .has_fpu = has_floats,
           .byte_products = tensor::ByteProducts::scalar_pairs,
           .fma_units = 1,
           .accumulators_in_flight = 8,

@@ -1,6 +1,7 @@
 // Golden tests (golden.h) of the Relay language and its passes. Commands: parse; infer; passes a,b,c; error;
-// passes-without-vectors a,b,c, for a machine with dot products of bytes in general registers; and passes-scalar-dot
-// a,b,c, for one whose dot products add sixteen signed bytes to a general register.
+// passes-without-vectors a,b,c, for a machine with dot products of bytes in general registers; passes-scalar-dot a,b,c,
+// for one whose dot products add sixteen signed bytes to a general register; and passes-without-fpu a,b,c, for one
+// without vectors and without a floating-point unit.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -48,7 +49,7 @@ void check_round_trip(const relay::Module& module, bool inferred) {
   CHECK(relay::print(*again) == text);
 }
 
-std::string run_passes(relay::Module module, const std::string& names, tensor::ByteProducts products) {
+std::string run_passes(relay::Module module, const std::string& names, tensor::ByteProducts products, bool has_fpu) {
   std::stringstream list(names);
   Diagnostics d;
   for (std::string name; std::getline(list, name, ',');) {
@@ -56,9 +57,10 @@ std::string run_passes(relay::Module module, const std::string& names, tensor::B
     auto pass = std::ranges::find(passes, name, &relay::PassInfo::name);
     REQUIRE_MESSAGE(pass != passes.end(), "no pass " << name);
     const bool vectors = !tensor::is_scalar(products);
-    relay::PassContext context{.diagnostics = &d,
-                               .channel_block = vectors ? 16 : 1,
-                               .machine = {.byte_products = products, .memory_is_scarce = !vectors}};
+    relay::PassContext context{
+        .diagnostics = &d,
+        .channel_block = vectors ? 16 : 1,
+        .machine = {.has_fpu = has_fpu, .byte_products = products, .memory_is_scarce = !vectors}};
     module = pass->run(std::move(module), context);
     if (d.has_errors()) return d.str();
     CHECK_MESSAGE(relay::verify(module, d), "after " << name << ":\n" << d.str() << relay::print(module, false));
@@ -84,8 +86,10 @@ std::string outcome(const std::string& run, const std::string& text, const std::
   using enum tensor::ByteProducts;
   for (const auto& [command, products] : {std::pair<std::string, tensor::ByteProducts>("passes ", dot),
                                           {"passes-without-vectors ", scalar_pairs},
+                                          {"passes-without-fpu ", scalar_pairs},
                                           {"passes-scalar-dot ", scalar_dot}})
-    if (run.starts_with(command)) return run_passes(std::move(*module), run.substr(command.size()), products);
+    if (run.starts_with(command))
+      return run_passes(std::move(*module), run.substr(command.size()), products, command != "passes-without-fpu ");
   CHECK_MESSAGE((run == "infer" || run == "error"), "unknown RUN: " << run);
   check_round_trip(*module, true);
   return show(*module);

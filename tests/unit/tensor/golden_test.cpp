@@ -8,6 +8,7 @@
 #include "tensor/evaluate.h"
 #include "tensor/index_facts.h"
 #include "tensor/parse.h"
+#include "tensor/passes/branch_around_floats.h"
 #include "tensor/passes/distribute_rows.h"
 #include "tensor/passes/hoist_indices.h"
 #include "tensor/passes/legalize_vector_loops.h"
@@ -34,6 +35,7 @@ Stmt run_pass(const std::string& command, const Kernel& kernel) {
     CHECK(legalize_vector_loops(body) == body);  // legal loops stay
     return body;
   }
+  if (pass == "branch-around-floats") return branch_around_floats(kernel.body);
   if (pass == "hoist-indices") return hoist_indices(kernel.body, symbols_of(kernel));
   Machine machine;
   if (pass == "strip-mine-vector-loops") {
