@@ -117,11 +117,14 @@ Term GradientCode::call(const std::string& name, const std::vector<Term>& args, 
 
 Term GradientCode::number(DType type, double value) { return term(scalar_constant(type, value)); }
 
-// Sizes may be too large for the type.
-Term GradientCode::inverse_of_size(DType type, const Dim& size) {
-  if (size.is_constant()) return number(type, 1 / static_cast<double>(size.value()));
-  const DType wide = tensor::compute_type(type);
-  return (1 / call("ndarray_size", {full({size}, wide, 0)}, {{"dtype", std::string(name(wide))}})).cast_to(type);
+Term GradientCode::size(DType type, const Dim& size) {
+  if (size.is_constant()) return number(type, static_cast<double>(size.value()));
+  return call("ndarray_size", {full({size}, type, 0)}, {{"dtype", std::string(name(type))}});
+}
+
+Term GradientCode::inverse_of_size(DType type, const Dim& of) {
+  if (of.is_constant()) return number(type, 1 / static_cast<double>(of.value()));
+  return (1 / size(tensor::compute_type(type), of)).cast_to(type);
 }
 
 Term GradientCode::full(const Shape& shape, DType type, double value) {
@@ -141,6 +144,12 @@ Term GradientCode::checked(const Term& value, const TensorType& type) {
 Term CallGradient::tensor(const Slot& slot) const {
   if (slot.field < 0) return {code_, slot.atom, slot.type};
   return code_.term(code_.emit(Project{slot.atom, slot.field}, tensor_type(slot.type.shape, slot.type.dtype)));
+}
+
+std::vector<Term> CallGradient::all_operands() const {
+  std::vector<Term> terms;
+  for (const Slot& slot : operands_) terms.push_back(tensor(slot));
+  return terms;
 }
 
 Term CallGradient::gradient(size_t result) const {

@@ -86,13 +86,13 @@ class GradientCode {
   Term call(const std::string& op, const std::vector<Term>& args, const Attrs& attrs = {});
   std::vector<Term> call_all(const Operator&, const std::vector<Term>& args, const Attrs& attrs = {});
   Term number(DType, double);
-  Term inverse_of_size(DType, const Dim&);  // 1 / size
+  Term size(DType, const Dim&);             // as a number
+  Term inverse_of_size(DType, const Dim&);  // 1 / size, also of sizes that the type does not have
   Term full(const Shape&, DType, double);   // a tensor whose elements are one number
   // The value with this type, whose sizes it has: they are checked at run time where this is not known.
   Term checked(const Term&, const TensorType&);
 
   Var emit(Operation, Type);
-  Module& module() { return module_; }
   std::vector<Binding>& bindings() { return bindings_; }
   SourceLocation location;  // of what is emitted next
 
@@ -124,6 +124,7 @@ class CallGradient {
   // A variadic operator has the fields of its tuple as operands.
   size_t operand_count() const { return operands_.size(); }
   Term operand(size_t k) const { return tensor(operands_.at(k)); }
+  std::vector<Term> all_operands() const;
   size_t result_count() const { return results_.size(); }
   Term result(size_t k = 0) const { return tensor(results_.at(k)); }
   // The gradient of a result: zeros if there is none.
@@ -139,7 +140,8 @@ class CallGradient {
   // its results, one for each of this call, are followed through them to the operands.
   void add_through(const std::function<std::vector<Term>()>& calls);
 
-  const Call& call() const { return call_; }
+  const Operator& op() const { return *std::get<OperatorRef>(call_.callee).op; }
+  const Attrs& attrs() const { return call_.attrs; }
   GradientCode& code() const { return code_; }
   [[noreturn]] void refuse(std::string reason, std::string help = "") const;
 

@@ -17,9 +17,9 @@ AxisOrder::AxisOrder(const std::string& layout, const std::string& own) {
 
 bool AxisOrder::is_own() const { return std::ranges::is_sorted(axes_); }
 
-std::vector<int64_t> AxisOrder::inverse() const {
-  std::vector<int64_t> inverse(axes_.size());
-  for (size_t k = 0; k < axes_.size(); ++k) inverse[static_cast<size_t>(axes_[k])] = static_cast<int64_t>(k);
+std::vector<int64_t> inverse_order(const std::vector<int64_t>& order) {
+  std::vector<int64_t> inverse(order.size());
+  for (size_t k = 0; k < order.size(); ++k) inverse[static_cast<size_t>(order[k])] = static_cast<int64_t>(k);
   return inverse;
 }
 

@@ -13,6 +13,9 @@ namespace dlcc::relay {
 // The error unless the layout has the axes of `own`, in any order.
 Failure check_axis_order(const char* attribute, const std::string& layout, const std::string& own);
 
+// The order that undoes a permutation of axes: position order[k] has k.
+std::vector<int64_t> inverse_order(const std::vector<int64_t>& order);
+
 class AxisOrder {
  public:
   // For a layout that check_axis_order accepts: "NHWC" and "NCHW".
@@ -22,7 +25,7 @@ class AxisOrder {
   // The axis of the layout that is axis k of the own order: 0, 3, 1, 2.
   const std::vector<int64_t>& axes() const { return axes_; }
   // The axis of the own order that is axis k of the layout: 0, 2, 3, 1.
-  std::vector<int64_t> inverse() const;
+  std::vector<int64_t> inverse() const { return inverse_order(axes_); }
 
   // A list over the axes of the layout, in the own order; and the other way round.
   template <class List>

@@ -2,36 +2,32 @@
 
 namespace dlcc::relay {
 
+Term sum_at_positions(const TensorType& type, const Term& positions, const Term& values, int64_t axis) {
+  GradientCode& code = values.code();
+  return code.call("scatter_elements", {code.full(type.shape, type.dtype, 0), positions, values},
+                   {{"axis", axis}, {"reduction", "add"}});
+}
+
 void gradient_by_positions(CallGradient& g, std::initializer_list<size_t> data, const Attrs& changed) {
   GradientCode& code = g.code();
-  const Operator& op = *std::get<OperatorRef>(g.call().callee).op;
-  std::vector<Term> args;
-  for (size_t k = 0; k < g.operand_count(); ++k) args.push_back(g.operand(k));
+  std::vector<Term> args = g.all_operands();
   Dim count = 0;
   std::vector<Dim> first(args.size());
   for (const size_t k : data) {
     const Shape shape = args[k].shape();
     first[k] = count;
     const Dim size = product(shape);
-    Term numbers = code.call("iota", {}, {{"shape", sizes_attribute({size})}, {"dtype", "int64"}}).reshaped(shape);
-    if (!(count == Dim(0))) {
-      const Term base = code.call("iota", {}, {{"shape", sizes_attribute({count + Dim(1)})}, {"dtype", "int64"}});
-      numbers = numbers + base.sliced(0, count, 1).reshaped({});
-    }
-    args[k] = numbers;
+    args[k] = code.call("iota", {}, {{"shape", sizes_attribute({size})}, {"dtype", "int64"}}).reshaped(shape);
+    if (!(count == Dim(0))) args[k] = args[k] + code.size(dtype::i64, count);
     count = count + size;
   }
-  Attrs attrs = g.call().attrs;
+  Attrs attrs = g.attrs();
   for (const auto& [name, value] : changed) attrs[name] = value;
-  const std::vector<Term> moved = code.call_all(op, args, attrs);
+  const std::vector<Term> moved = code.call_all(g.op(), args, attrs);
   // One element more than there are, for the number -1.
-  Term all = code.full({count + Dim(1)}, g.gradient(0).dtype(), 0);
-  for (size_t k = 0; k < moved.size(); ++k) {
-    if (!g.has_gradient(k)) continue;
-    const Shape flat = {product(moved[k].shape())};
-    all = code.call("scatter_elements", {all, moved[k].reshaped(flat), g.gradient(k).reshaped(flat)},
-                    {{"axis", 0}, {"reduction", "add"}});
-  }
+  const Shape flat = {product(moved.at(0).shape())};
+  const Term all = sum_at_positions({{count + Dim(1)}, g.gradient().dtype()}, moved[0].reshaped(flat),
+                                    g.gradient().reshaped(flat), 0);
   for (const size_t k : data) {
     const Shape shape = g.operands().at(k).type.shape;
     if (g.wants(k)) g.add(k, all.sliced(0, first[k], product(shape)).reshaped(shape));

@@ -11,7 +11,7 @@
 namespace dlcc::relay {
 
 // For an operator whose derivative is 0 wherever it exists.
-inline constexpr auto no_gradient = [](const auto&, CallGradient&) {};
+inline constexpr auto gradient_of_constant = [](const auto&, CallGradient&) {};
 
 // For an operator that is the identity on its first operand.
 inline constexpr auto gradient_of_identity = [](const auto&, CallGradient& g) { g.add(0, g.gradient()); };
@@ -23,14 +23,18 @@ inline constexpr auto gradient_of_reshape = [](const auto&, CallGradient& g) {
 
 // For an operator that moves the elements of its first operand, and moves them back when it is applied again.
 inline constexpr auto gradient_of_involution = [](const auto&, CallGradient& g) {
-  std::vector<Term> args = {g.gradient()};
-  for (size_t k = 1; k < g.operand_count(); ++k) args.push_back(g.operand(k));
-  g.add(0, g.code().call_all(*std::get<OperatorRef>(g.call().callee).op, args, g.call().attrs)[0]);
+  std::vector<Term> args = g.all_operands();
+  args[0] = g.gradient();
+  g.add(0, g.code().call_all(g.op(), args, g.attrs())[0]);
 };
 
-// For an operator that moves elements: each one of the result is one of the operands `data`, or a number of its own. It
-// is applied to the numbers of the operands' elements instead, and each of them gets the gradients of the elements of
-// the result that have its number. `changed`: attributes to change for that, which must give -1 for other elements.
+// Zeros of the type, to which the values are added at their positions along the axis.
+Term sum_at_positions(const TensorType&, const Term& positions, const Term& values, int64_t axis);
+
+// For an operator that moves elements: each one of its only result is one of the operands `data`, or a number of its
+// own. It is applied to the numbers of the operands' elements instead, and each of them gets the gradients of the
+// elements of the result that have its number. `changed`: attributes to change for that, which must give -1 for other
+// elements.
 void gradient_by_positions(CallGradient&, std::initializer_list<size_t> data, const Attrs& changed = {});
 inline constexpr auto gradient_of_movement = [](const auto&, CallGradient& g) { gradient_by_positions(g, {0}); };
 

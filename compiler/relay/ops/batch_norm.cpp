@@ -46,15 +46,16 @@ TensorFunction define_batch_norm(const BatchNormAttrs& a, const Operands& in) {
 
 void gradient_of_batch_norm(const BatchNormAttrs& a, CallGradient& g) {
   g.add_through([&]() -> std::vector<Term> {
-    const Term x = g.operand(0), mean = g.operand(3), variance = g.operand(4);
+    const DType type = tensor::compute_type(g.operand(0).dtype());
+    const Term x = g.operand(0).cast_to(type), mean = g.operand(3), variance = g.operand(4);
     Shape shape(static_cast<size_t>(x.rank()), Dim(1));
     const int axis = wrap_axis(a.axis, x.rank());
     shape[static_cast<size_t>(axis)] = x.shape()[static_cast<size_t>(axis)];
-    auto channels = [&](const Term& t) { return t.cast_to(x.dtype()).reshaped(shape); };
+    auto channels = [&](const Term& t) { return t.cast_to(type).reshaped(shape); };
     Term y = (x - channels(mean)) * (channels(variance) + a.epsilon).map("rsqrt");
     if (a.scale) y = y * channels(g.operand(1));
     if (a.center) y = y + channels(g.operand(2));
-    return {y, mean, variance};
+    return {y.cast_to(g.operand(0).dtype()), mean, variance};
   });
 }
 

@@ -91,8 +91,7 @@ void gradient_of_floored_remainder(CallGradient& g) {
   g.add(0, g.gradient());
   if (g.wants(1)) g.add(1, -(g.gradient() * (g.operand(0) / g.operand(1)).map("floor")));
 }
-// b a^(b - 1), which is 0 for b = 0, and a^b log(a), which is 0 for a = 0 and where the power of a negative number is
-// defined, at whole b, does not exist.
+// By a: b a^(b - 1), and 0 for b = 0. By b: a^b log(a), and 0 for a <= 0, where log(a) does not exist.
 void gradient_of_power(CallGradient& g) {
   const Term a = g.operand(0), b = g.operand(1);
   if (g.wants(0)) {

@@ -98,7 +98,7 @@ void add_filled_like(OperatorTable& table, const char* name, double value) {
                      [&](Index) { return number(tensor::compute_type(x.type()), value); });
             return d.finish();
           },
-      .gradient = no_gradient,
+      .gradient = gradient_of_constant,
   });
 }
 

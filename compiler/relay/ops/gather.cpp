@@ -132,8 +132,7 @@ void gather(OperatorTable& table) {
       .gradient =
           [](const GatherAttrs& a, CallGradient& g) {
             const TensorType& x = g.operands()[0].type;
-            g.add(0, g.code().call("scatter_elements", {g.code().full(x.shape, x.dtype, 0), g.operand(1), g.gradient()},
-                                   {{"axis", a.axis}, {"reduction", "add"}}));
+            g.add(0, sum_at_positions(x, g.operand(1), g.gradient(), a.axis));
           },
   });
   table.add<GatherNdAttrs>({

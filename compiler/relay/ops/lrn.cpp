@@ -42,7 +42,7 @@ TensorFunction define_lrn(const LrnAttrs& a, const Operands& in) {
 void gradient_of_lrn(const LrnAttrs& a, CallGradient& g) {
   if (a.size > 64) g.refuse(fmt::format("it has {} neighbours", a.size), "at most 64 are supported");
   g.add_through([&]() -> std::vector<Term> {
-    const Term x = g.operand(0);
+    const Term x = g.operand(0).cast_to(tensor::compute_type(g.operand(0).dtype()));
     const int axis = wrap_axis(a.axis, x.rank());
     const Dim count = x.shape()[static_cast<size_t>(axis)];
     const int64_t before = (a.size - 1) / 2;
@@ -50,7 +50,8 @@ void gradient_of_lrn(const LrnAttrs& a, CallGradient& g) {
     Term sum = squares.sliced(axis, 0, count);
     for (int64_t k = 1; k < a.size; ++k) sum = sum + squares.sliced(axis, k, count);
     const Term base = sum * (a.alpha / static_cast<double>(a.size)) + a.bias;
-    return {x * g.code().call("power", {base, g.code().number(x.dtype(), -a.beta)})};
+    const Term y = x * g.code().call("power", {base, g.code().number(x.dtype(), -a.beta)});
+    return {y.cast_to(g.operand(0).dtype())};
   });
 }
 

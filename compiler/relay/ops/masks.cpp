@@ -71,10 +71,9 @@ TensorFunction define_matrix_band(const MatrixBandAttrs& a, const Operands& in) 
 
 // The gradient with zeros outside.
 constexpr auto gradient_of_mask = [](const auto&, CallGradient& g) {
-  Attrs attrs = g.call().attrs;
+  Attrs attrs = g.attrs();
   attrs["mask_value"] = 0.0;
-  const Operator& op = *std::get<OperatorRef>(g.call().callee).op;
-  g.add(0, g.code().call_all(op, {g.gradient(), g.operand(1)}, attrs)[0]);
+  g.add(0, g.code().call_all(g.op(), {g.gradient(), g.operand(1)}, attrs)[0]);
 };
 
 }  // namespace

@@ -207,9 +207,7 @@ void gradient_of_max_pool(const PoolAttrs& a, CallGradient& g) {
     return g.add(0, from_own(p.data_order, g.code().call("nn.max_pool2d_grad", {gradient, x}, attrs)));
   const Shape elements = {product(x.shape())}, windows = {product(p.shape)};
   const Term largest = x.map("nn.max_pool_indices", attrs).reshaped(windows);
-  const Term sums =
-      g.code().call("scatter_elements", {g.code().full(elements, type.dtype, 0), largest, gradient.reshaped(windows)},
-                    {{"axis", 0}, {"reduction", "add"}});
+  const Term sums = sum_at_positions({elements, type.dtype}, largest, gradient.reshaped(windows), 0);
   g.add(0, from_own(p.data_order, sums.reshaped(x.shape())));
 }
 
@@ -222,7 +220,7 @@ void gradient_of_sums(const PoolAttrs& a, CallGradient& g, bool average) {
   Term gradient = to_own(p.result_order, g.gradient());
   const std::string rank = fmt::format("{}d", p.windows.size());
   if (average) {
-    Attrs attrs = g.call().attrs;
+    Attrs attrs = g.attrs();
     const DType wide = tensor::compute_type(type.dtype);  // a window may have more elements than float16 can count
     const Term ones = code.full(type.shape, wide, 1), mean = ones.map("nn.avg_pool" + rank, attrs);
     attrs.erase("count_include_pad");

@@ -88,7 +88,7 @@ Value average_gradient(const PoolGradientAttrs& a, Composition& c) {
 // that are the largest
 
 void gradient_of_max_gradient(CallGradient& g) {
-  Attrs attrs = g.call().attrs;
+  Attrs attrs = g.attrs();
   attrs.erase("layout");
   attrs.erase("out_layout");
   const Shape windows = g.operands()[0].type.shape;
@@ -97,7 +97,7 @@ void gradient_of_max_gradient(CallGradient& g) {
   g.add(0, g.code().call("take", {elements, largest}, {{"axis", 0}}).reshaped(windows));
 }
 
-void gradient_of_average_gradient(CallGradient& g) { g.add(0, g.gradient().map("nn.avg_pool2d", g.call().attrs)); }
+void gradient_of_average_gradient(CallGradient& g) { g.add(0, g.gradient().map("nn.avg_pool2d", g.attrs())); }
 
 }  // namespace
 

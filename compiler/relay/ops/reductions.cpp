@@ -3,8 +3,10 @@
 #include "relay/op_support/reductions.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "relay/call_gradient.h"
+#include "relay/op_support/axis_order.h"
 #include "relay/op_support/shape_operands.h"
 
 namespace dlcc::relay::ops {
@@ -181,51 +183,43 @@ Term along_reduced(const Term& term, const Shape& data, const Mask& mask) {
   return term.reshaped(reduced_shape(data, mask, true));
 }
 
-std::vector<int64_t> axes_of(const Mask& mask) {
-  std::vector<int64_t> axes;
-  for (size_t k = 0; k < mask.size(); ++k)
-    if (mask[k]) axes.push_back(static_cast<int64_t>(k));
-  return axes;
+// All axes, those that are kept first; and their number.
+std::pair<std::vector<int64_t>, int64_t> kept_first(const Mask& mask) {
+  std::vector<int64_t> order(mask.size());
+  std::iota(order.begin(), order.end(), 0);
+  const auto reduced = std::stable_partition(order.begin(), order.end(), [&](int64_t k) { return !mask[k]; });
+  return {order, reduced - order.begin()};
 }
 
 // For each element the product of the others, along the reduced axes as one axis: of those before it and those after.
 Term product_of_others(const Term& x, const Mask& mask) {
-  std::vector<int64_t> order = axes_of([&] {
-    Mask kept = mask;
-    kept.flip();
-    return kept;
-  }());
-  const std::vector<int64_t> reduced = axes_of(mask);
-  const size_t count = order.size();
-  order.insert(order.end(), reduced.begin(), reduced.end());
+  const auto [order, kept] = kept_first(mask);
   const Term last = x.transposed(order);
-  Shape rows(last.shape().begin(), last.shape().begin() + static_cast<ptrdiff_t>(count));
+  Shape rows(last.shape().begin(), last.shape().begin() + kept);
   rows.push_back(product(extents_of(x.shape(), mask)));
   const Term flat = last.reshaped(rows);
-  auto products = [&](bool reverse) {
-    return flat.map("cumprod", {{"axis", static_cast<int64_t>(count)}, {"exclusive", true}, {"reverse", reverse}});
+  auto products = [&, axis = kept](bool reverse) {
+    return flat.map("cumprod", {{"axis", axis}, {"exclusive", true}, {"reverse", reverse}});
   };
-  std::vector<int64_t> back(order.size());
-  for (size_t k = 0; k < order.size(); ++k) back[static_cast<size_t>(order[k])] = static_cast<int64_t>(k);
-  return (products(false) * products(true)).reshaped(last.shape()).transposed(back);
+  return (products(false) * products(true)).reshaped(last.shape()).transposed(inverse_order(order));
 }
 
 void gradient_of_reduction(const Reduction& f, const ReduceAttrs& a, CallGradient& g) {
   if (g.operand_count() > 1) g.refuse("the axes of the reduction are computed", "make them a constant");
   const Term x = g.operand(0);
   const Mask mask = reduced_axes(a.axis, a.exclude, x.rank());
-  const Term gradient = along_reduced(g.gradient(), x.shape(), mask);
-  const std::string name = f.name;
-  if (name == "sum" || name == "mean") {
-    const Term share = g.code().inverse_of_size(x.dtype(), product(extents_of(x.shape(), mask)));
-    return g.add(0, (name == "sum" ? gradient : gradient * share).broadcast_to(x.shape()));
-  }
-  if (name == "prod") return g.add(0, gradient * product_of_others(x, mask));
-  const Term y = along_reduced(g.result(), x.shape(), mask);
+  const Term gradient = along_reduced(g.gradient(), x.shape(), mask), y = along_reduced(g.result(), x.shape(), mask);
   if (f.log_sum_exp) return g.add(0, gradient * (x - y).map("exp"));
+  if (f.reducer == tensor::product_of) return g.add(0, gradient * product_of_others(x, mask));
+  if (f.divide)
+    return g.add(
+        0,
+        (gradient * g.code().inverse_of_size(x.dtype(), product(extents_of(x.shape(), mask)))).broadcast_to(x.shape()));
+  if (f.reducer == tensor::sum_of) return g.add(0, gradient.broadcast_to(x.shape()));
   // The largest or smallest elements get equal shares.
+  const auto [order, kept] = kept_first(mask);
   const Term is_extreme = equal(x, y).cast_to(x.dtype());
-  g.add(0, is_extreme * (gradient / is_extreme.sum_over(axes_of(mask))));
+  g.add(0, is_extreme * (gradient / is_extreme.sum_over({order.begin() + kept, order.end()})));
 }
 
 }  // namespace

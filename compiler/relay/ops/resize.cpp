@@ -307,7 +307,7 @@ void gradient_of_resize(const ResizeAttrs& a, CallGradient& g, Form form) {
       return code.call("iota", {},
                        {{"shape", sizes_attribute({x.shape[k], x.shape[k]})}, {"dtype", "int64"}, {"axis", axis}});
     };
-    Attrs attrs = g.call().attrs;
+    Attrs attrs = g.attrs();
     attrs["size"] = sizes_attribute({x.shape[k], y[k]});
     if (const auto* list = std::get_if<AttrList>(&a.scale.v)) attrs["scale"] = AttrList{1.0, (*list)[k]};
     const Term matrix = equal(position(0), position(1)).cast_to(x.dtype).map("image.resize", attrs);

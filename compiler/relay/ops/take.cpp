@@ -86,15 +86,13 @@ TensorFunction define_take(const TakeAttrs& a, const Operands& in) {
   return d.finish();
 }
 
-// The index of each element along the axis: in the axis, or negative where it counts from the end.
+// The index of each element along the axis, of int64 indices: in the axis, or negative where it counts from the end.
 Term index_inside(const std::string& mode, const Term& indices, int64_t extent) {
   GradientCode& code = indices.code();
-  const Term last = code.number(indices.dtype(), static_cast<double>(extent - 1)),
-             zero = code.number(indices.dtype(), 0);
+  auto with = [&](const char* op, const Term& a, int64_t b) { return code.call(op, {a, code.size(dtype::i64, b)}); };
   if (mode == "strict") return indices;
-  if (mode == "wrap")
-    return code.call("floor_mod", {indices, code.number(indices.dtype(), static_cast<double>(extent))});
-  return code.call("maximum", {code.call("minimum", {indices, last}), zero});
+  if (mode == "wrap") return with("floor_mod", indices, extent);
+  return with("maximum", with("minimum", indices, extent - 1), 0);
 }
 
 // The slices at an index get the gradients of all results that were taken there.

@@ -200,15 +200,11 @@ void topk(OperatorTable& table) {
       .compute_as = define_topk,
       .gradient =
           [](const TopkAttrs& a, CallGradient& g) {
-            const TensorType& x = g.operands()[0].type;
-            std::vector<Term> args;
-            for (size_t k = 0; k < g.operand_count(); ++k) args.push_back(g.operand(k));
-            Attrs attrs = g.call().attrs;
+            Attrs attrs = g.attrs();
             attrs["ret_type"] = "both";
             const Term positions =
-                g.result_count() == 2 ? g.result(1) : g.code().call_all(*op("topk"), args, attrs).at(1);
-            g.add(0, g.code().call("scatter_elements", {g.code().full(x.shape, x.dtype, 0), positions, g.gradient()},
-                                   {{"axis", a.axis}, {"reduction", "add"}}));
+                g.result_count() == 2 ? g.result(1) : g.code().call_all(g.op(), g.all_operands(), attrs).at(1);
+            g.add(0, sum_at_positions(g.operands()[0].type, positions, g.gradient(), a.axis));
           },
   });
 }

@@ -44,10 +44,7 @@ void transpose(OperatorTable& table) {
       .compute = define_transpose,
       .gradient =
           [](const TransposeAttrs& a, CallGradient& g) {
-            const std::vector<int64_t> order = a.order(g.operand(0).rank());
-            std::vector<int64_t> inverse(order.size());
-            for (size_t k = 0; k < order.size(); ++k) inverse[static_cast<size_t>(order[k])] = static_cast<int64_t>(k);
-            g.add(0, g.gradient().transposed(inverse));
+            g.add(0, g.gradient().transposed(inverse_order(a.order(g.operand(0).rank()))));
           },
   });
 }
