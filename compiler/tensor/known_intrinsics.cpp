@@ -2,6 +2,7 @@
 
 #include "tensor/byte_products.h"
 #include "tensor/tile_transpose.h"
+#include "tensor/word_products.h"
 
 namespace dlcc::tensor {
 
@@ -11,6 +12,7 @@ const std::vector<const Intrinsic*>& known_intrinsics() {
     for (ByteProducts kind :
          {ByteProducts::pairs, ByteProducts::signed_dot, ByteProducts::scalar_pairs, ByteProducts::scalar_dot})
       for (const Intrinsic* i : byte_products(kind)) known.push_back(i);
+    for (const Intrinsic* i : word_products()) known.push_back(i);
     for (const Intrinsic& i : tile_transposes()) known.push_back(&i);
     return known;
   }();

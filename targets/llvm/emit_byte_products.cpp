@@ -15,6 +15,7 @@
 #include "targets/llvm/kernel_emitter.h"
 #include "tensor/byte_products.h"
 #include "tensor/intrinsic.h"
+#include "tensor/word_products.h"
 
 namespace dlcc::targets {
 
@@ -24,21 +25,26 @@ namespace {
 
 enum class Instruction : uint8_t { none, vpdpbusd, pmaddwd };
 
-// The instruction for vectors of `vector_bits` bits, and LLVM's intrinsic for it.
-std::pair<Instruction, llvm::Intrinsic::ID> instruction_for(int64_t vector_bits, const llvm::MCSubtargetInfo& cpu) {
+using InstructionAndId = std::pair<Instruction, llvm::Intrinsic::ID>;
+
+// `pmaddwd` for vectors of `vector_bits` bits, and LLVM's intrinsic for it.
+InstructionAndId pmaddwd_for(int64_t vector_bits, const llvm::MCSubtargetInfo& cpu) {
   auto has = [&](const char* features) { return cpu.checkFeatures(features); };
-  const bool vnni = has("+avx512vnni,+avx512vl");
-  if (vector_bits == 512) {
-    if (has("+avx512vnni")) return {Instruction::vpdpbusd, llvm::Intrinsic::x86_avx512_vpdpbusd_512};
-    if (has("+avx512bw")) return {Instruction::pmaddwd, llvm::Intrinsic::x86_avx512_pmaddw_d_512};
-  } else if (vector_bits == 256) {
-    if (vnni || has("+avxvnni")) return {Instruction::vpdpbusd, llvm::Intrinsic::x86_avx512_vpdpbusd_256};
-    if (has("+avx2")) return {Instruction::pmaddwd, llvm::Intrinsic::x86_avx2_pmadd_wd};
-  } else if (vector_bits == 128) {
-    if (vnni || has("+avxvnni")) return {Instruction::vpdpbusd, llvm::Intrinsic::x86_avx512_vpdpbusd_128};
-    if (has("+sse2")) return {Instruction::pmaddwd, llvm::Intrinsic::x86_sse2_pmadd_wd};
-  }
+  if (vector_bits == 512 && has("+avx512bw")) return {Instruction::pmaddwd, llvm::Intrinsic::x86_avx512_pmaddw_d_512};
+  if (vector_bits == 256 && has("+avx2")) return {Instruction::pmaddwd, llvm::Intrinsic::x86_avx2_pmadd_wd};
+  if (vector_bits == 128 && has("+sse2")) return {Instruction::pmaddwd, llvm::Intrinsic::x86_sse2_pmadd_wd};
   return {Instruction::none, llvm::Intrinsic::not_intrinsic};
+}
+
+// The best instruction for vectors of `vector_bits` bits.
+InstructionAndId instruction_for(int64_t vector_bits, const llvm::MCSubtargetInfo& cpu) {
+  auto has = [&](const char* features) { return cpu.checkFeatures(features); };
+  const bool vnni = has("+avx512vnni,+avx512vl") || has("+avxvnni");
+  if (vector_bits == 512 && has("+avx512vnni"))
+    return {Instruction::vpdpbusd, llvm::Intrinsic::x86_avx512_vpdpbusd_512};
+  if (vector_bits == 256 && vnni) return {Instruction::vpdpbusd, llvm::Intrinsic::x86_avx512_vpdpbusd_256};
+  if (vector_bits == 128 && vnni) return {Instruction::vpdpbusd, llvm::Intrinsic::x86_avx512_vpdpbusd_128};
+  return pmaddwd_for(vector_bits, cpu);
 }
 
 // The bytes at these indices, by one instruction. LLVM keeps it as it is; of a shuffle, it would make several.
@@ -152,14 +158,61 @@ bool KernelEmitter::emit_vmladava(const IntrinsicCall& x) {
   return true;
 }
 
-// Two instructions on little-endian targets: the low and the high byte of each 16-bit number.
+// Two or three instructions on little-endian targets: the low and the high byte of each 16-bit number.
 void KernelEmitter::emit_widened_bytes(const IntrinsicCall& x) {
-  auto* words = llvm::FixedVectorType::get(b_.getInt16Ty(), widened_half);
+  const auto half = static_cast<unsigned>(x.intrinsic->operands[1].buffer->shape[1].value());
+  auto* words = llvm::FixedVectorType::get(b_.getInt16Ty(), half);
+  auto constant = [&](uint64_t value) { return llvm::ConstantInt::get(words, value); };
   Value* pairs = b_.CreateAlignedLoad(words, pointer_to(x.operands[0]), llvm::Align(1));
   Value* to = pointer_to(x.operands[1]);
-  b_.CreateAlignedStore(b_.CreateAnd(pairs, llvm::ConstantInt::get(words, 0xFF)), to, llvm::Align(2));
-  b_.CreateAlignedStore(b_.CreateLShr(pairs, llvm::ConstantInt::get(words, 8)), b_.CreateConstGEP1_64(words, to, 1),
-                        llvm::Align(2));
+  const bool is_signed = x.intrinsic->operands[0].buffer->type == dtype::i8;
+  Value* even =
+      is_signed ? b_.CreateAShr(b_.CreateShl(pairs, constant(8)), constant(8)) : b_.CreateAnd(pairs, constant(0xFF));
+  Value* odd = is_signed ? b_.CreateAShr(pairs, constant(8)) : b_.CreateLShr(pairs, constant(8));
+  b_.CreateAlignedStore(even, to, llvm::Align(2));
+  b_.CreateAlignedStore(odd, b_.CreateConstGEP1_64(words, to, 1), llvm::Align(2));
+}
+
+// Products of words that are in memory: of the even and the odd ones of one operand, or of the sums of the one
+// operand's even ones and the other's odd ones. On x86, one instruction multiplies them and adds neighbours.
+void KernelEmitter::emit_word_products(const IntrinsicCall& x) {
+  const Region& accumulators = x.operands.back();
+  const int64_t lanes = x.intrinsic->operands.back().buffer->shape[0].value();
+  auto* words = llvm::FixedVectorType::get(b_.getInt16Ty(), static_cast<unsigned>(2 * lanes));
+  auto* sums = llvm::FixedVectorType::get(b_.getInt32Ty(), static_cast<unsigned>(lanes));
+  // The even words (half 0) or the odd ones (half 1), which follow them.
+  auto vector = [&](const Region& box, uint64_t half) -> Value* {
+    return b_.CreateAlignedLoad(words, b_.CreateConstGEP1_64(words, pointer_to(box), half), llvm::Align(2));
+  };
+  auto pair_in_all_lanes = [&](const Region& box, uint64_t half) {
+    Value* pair = b_.CreateConstGEP1_64(b_.getInt16Ty(), pointer_to(box), half * widened_half);
+    Value* word = b_.CreateAlignedLoad(b_.getInt32Ty(), pair, llvm::Align(2));
+    return b_.CreateBitCast(b_.CreateVectorSplat(static_cast<unsigned>(lanes), word), words);
+  };
+  Value *a = nullptr, *b = nullptr;
+  if (x.operands.size() == 2) {
+    a = vector(x.operands[0], 0), b = vector(x.operands[0], 1);
+  } else {
+    a = b_.CreateAdd(pair_in_all_lanes(x.operands[0], 0), vector(x.operands[1], 1));
+    b = b_.CreateAdd(pair_in_all_lanes(x.operands[0], 1), vector(x.operands[1], 0));
+  }
+  Value* to = pointer_to(accumulators);
+  Value* sum = b_.CreateAlignedLoad(sums, to, llvm::Align(4));
+  b_.CreateAlignedStore(b_.CreateAdd(sum, products_of_pairs(a, b)), to, llvm::Align(4));
+}
+
+// The products of signed words, those of two neighbours added: half as many 32-bit numbers.
+Value* KernelEmitter::products_of_pairs(Value* a, Value* b) {
+  llvm::Module& module = *function_->getParent();
+  const unsigned lanes = llvm::cast<llvm::FixedVectorType>(a->getType())->getNumElements() / 2;
+  if (llvm::Triple(module.getTargetTriple()).isX86())
+    if (auto [instruction, id] = pmaddwd_for(lanes * 32, cpu_); instruction == Instruction::pmaddwd)
+      return b_.CreateCall(llvm::Intrinsic::getDeclaration(&module, id), {a, b});
+  auto* wide = llvm::FixedVectorType::get(b_.getInt32Ty(), 2 * lanes);
+  Value* products = b_.CreateMul(b_.CreateSExt(a, wide), b_.CreateSExt(b, wide));
+  std::vector<int> even, odd;
+  for (int lane = 0; std::cmp_less(lane, lanes); ++lane) even.push_back(2 * lane), odd.push_back(2 * lane + 1);
+  return b_.CreateAdd(b_.CreateShuffleVector(products, even), b_.CreateShuffleVector(products, odd));
 }
 
 bool KernelEmitter::emit_byte_products_x86(const IntrinsicCall& x) {

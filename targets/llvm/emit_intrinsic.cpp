@@ -8,6 +8,7 @@
 #include "tensor/byte_products.h"
 #include "tensor/intrinsic.h"
 #include "tensor/tile_transpose.h"
+#include "tensor/word_products.h"
 
 namespace dlcc::targets {
 
@@ -34,6 +35,8 @@ void KernelEmitter::emit_intrinsic(const IntrinsicCall& x) {
     emit_tile_transpose(x);
   else if (possible && i.emission == widened_bytes_emission)
     emit_widened_bytes(x);
+  else if (possible && i.emission == word_products_emission)
+    emit_word_products(x);
   else if (!possible || i.emission != byte_products_emission || !emit_byte_products(x))
     emit(strip_mine_vector_loops(inline_intrinsic(x), level_.machine, has_byte_lookups(cpu_)));
 }

@@ -243,6 +243,8 @@ class KernelEmitter {
   bool emit_byte_products_arm(const tensor::IntrinsicCall&);
   bool emit_vmladava(const tensor::IntrinsicCall&);
   void emit_widened_bytes(const tensor::IntrinsicCall&);
+  void emit_word_products(const tensor::IntrinsicCall&);
+  Value* products_of_pairs(Value* a, Value* b);
   bool emit_byte_products_aarch64(const tensor::IntrinsicCall&);
   struct ByteProductOperands {
     Value *data, *weights;  // four bytes in each 32-bit lane; the data is the same in all lanes

@@ -29,7 +29,10 @@ class ContractionScheduler {
   Stmt run() { return sequence({copies(), products()}); }
 
   Stmt copies() {
-    return sequence({plan_.data_copy ? copy_data() : nullptr, plan_.packs_at_run_time ? pack() : nullptr});
+    Stmt of_data = tile_.multiplies_words() ? sequence({tile_.widen_data(), tile_.store_row_products()})
+                   : plan_.data_copy        ? copy_data()
+                                            : nullptr;
+    return sequence({of_data, plan_.packs_at_run_time ? pack() : nullptr});
   }
 
   Stmt area(const ContractionArea& a) {
@@ -102,6 +105,10 @@ class ContractionScheduler {
       });
     else if (plan_.rows_dim >= 0)
       body = outer_m_loops(each_row());
+    else if (const Area image{Expr(0), Expr(0), height(), width()}; tile_.multiplies_words())
+      body = outer_m_loops(each_block(image, pixels_of_words_block, [&](const Area& block) {
+        return panels([&](const TilePosition& at) { return sums_of_words(at, block); });
+      }));
     else if (const Area image{Expr(0), Expr(0), height(), width()}; prefers_m_blocking(image))
       body = outer_m_loops(each_m_block(
           image, [&](const Area& block) { return panels([&](const TilePosition& at) { return sums(at, block); }); }));
@@ -174,6 +181,10 @@ class ContractionScheduler {
 
   // ---- K
 
+  // Pixels that read the words of one panel's weights in turn. Their own words, of up to a thousand K indices, stay in
+  // the second-level cache, and widening the weights is a small share of the work.
+  static constexpr int64_t pixels_of_words_block = 256;
+
   // The results of an area for the vectors `at` of a panel.
   Stmt sums(const TilePosition& at, const Area& area) {
     int64_t blocks = k_loops_.blocks_per_partial_sum(ceil_div(height() * width(), tile_.rows()));
@@ -189,6 +200,40 @@ class ContractionScheduler {
       if (blocks > 0) return k_blocked_sums(at, area, blocks);
       return tiles(at, area, [&](const Tile& t) { return tile_.in_registers(at, t); });
     });
+  }
+
+  // The results of an area by inner products of words (schedules/inner_products.h).
+  Stmt sums_of_words(const TilePosition& at, const Area& area) {
+    const int64_t k_of_block = k_loops_.k_in({Expr(0), 1, false});
+    const int64_t bytes_of_k = at.vectors * tile_.n_per_vector() * bits(dtype::i16) / 8;
+    const int64_t blocks = std::max<int64_t>(machine_.l1_bytes / (bytes_of_k * k_of_block), 1);
+    auto with_words = [&](const WeightWords& w, const KRange& range, const Stmt& body) {
+      return allocate(w.words, sequence({tile_.widen_weights(at, range, w), body}));
+    };
+    if (blocks >= k_loops_.blocks()) {
+      const WeightWords w = tile_.weight_words(at, k_loops_.all());
+      Stmt products = tiles(at, area, [&](const Tile& t) { return tile_.in_registers(at, t, &w); });
+      return allocate(w.column_products,
+                      sequence({cleared(w.column_products), with_words(w, k_loops_.all(), products)}));
+    }
+    Buffer total = tile_.totals(at, area.tall, area.wide);
+    Buffer column_products;
+    auto add = [&](const KRange& range) {
+      WeightWords w = tile_.weight_words(at, range);
+      if (column_products) w.column_products = column_products;
+      column_products = w.column_products;
+      Stmt sums = tiles(at, area, [&](const Tile& t) { return tile_.add_partial_sums(at, t, range, total, &w); });
+      return with_words(w, range, sums);
+    };
+    const int64_t whole = k_loops_.blocks() / blocks, left = k_loops_.blocks() % blocks;
+    Var range = make_var("k_range");
+    Stmt whole_ranges = for_loop(range, whole, LoopKind::serial, add({Expr(range) * Expr(blocks), blocks, false}));
+    Stmt last_range = left > 0 ? add({Expr(whole * blocks), left, true}) : nullptr;
+    const WeightWords w = {.words = nullptr, .column_products = column_products, .first_block = {}};
+    Stmt stores =
+        tiles(at, area, [&](const Tile& t) { return tile_.store_tile(at, t, total, t.top_here, t.left_here, &w); });
+    return allocate(total, allocate(column_products, sequence({cleared(total), cleared(column_products), whole_ranges,
+                                                               last_range, stores})));
   }
 
   // K-blocking: partial sums over `blocks` K blocks at a time.

@@ -82,6 +82,10 @@ struct ContractionPlan {
   // them, an expression of y; else -1 (Machine::memory_is_scarce).
   int rows_dim = -1;
   Expr first_row;
+  // For machines that multiply 16-bit numbers (schedules/inner_products.h): scratch for the data in words, which take
+  // the place of its copy, and for the products of neighbours along K, [batch axes, M axes]. Null if there are none.
+  Buffer data_words, row_products;
+  Layout words_layout;
   int blocked_k = -1;             // the reduced axis that the data's storage splits into blocks, or -1
   int64_t k_block = 1;            // K indices of such a block
   int64_t k_per_accumulator = 0;  // upper bound of the products added in one accumulator; 0: none

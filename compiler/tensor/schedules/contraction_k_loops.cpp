@@ -130,6 +130,15 @@ Stmt KLoops::loops(const Stmt& body, const KRange& range, const KLoopHooks& hook
   return sequence(std::move(all));
 }
 
+Stmt KLoops::plain_loops(const Stmt& body, const KRange& range, int64_t step) const {
+  Var block = make_var("block"), in_block = make_var("k");
+  const Expr k = (range.first + Expr(block)) * Expr(block_size_) + Expr(in_block) * Expr(step);
+  Stmt nest = for_loop(in_block, block_size_ / step, LoopKind::serial, substitute(body, {{axes()[innermost_].var, k}}));
+  for (size_t a = axes().size(); a-- > 0;)
+    if (a != innermost_) nest = for_loop(axes()[a].var, axes()[a].extent.value(), LoopKind::serial, nest);
+  return for_loop(block, range.blocks, LoopKind::serial, nest);
+}
+
 // The chunks of the K indices [base, base + count) of the innermost axis.
 Stmt KLoops::chunk(const Stmt& body, const Expr& base, int64_t count, const KChunk& first,
                    const KLoopHooks& hooks) const {

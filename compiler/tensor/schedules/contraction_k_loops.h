@@ -73,6 +73,7 @@ class KLoops {
 
   KRange all() const { return {Expr(0), blocks_, true}; }
   int64_t blocks() const { return blocks_; }
+  int64_t block_size() const { return block_size_; }  // K indices of a block, without the taps
   bool is_whole(const KChunk& chunk) const { return chunk.unrolled_blocks * k_unroll_ == max_chunk; }
   // The reduced axis along which neighbouring elements of the data are stored next to each other.
   const Axis& innermost_axis() const { return axes()[innermost_]; }
@@ -95,6 +96,8 @@ class KLoops {
   // The loops over a range of K around `body`. The body multiplies one K index, or k_interleave K indices that begin
   // with it.
   Stmt loops(const Stmt& body, const KRange&, const KLoopHooks&) const;
+  // The same loops without chunks and hooks; the body is for `step` K indices, which divide block_size().
+  Stmt plain_loops(const Stmt& body, const KRange&, int64_t step) const;
 
  private:
   const std::vector<Axis>& axes() const { return plan_.function.stages[0].reduction->axes; }

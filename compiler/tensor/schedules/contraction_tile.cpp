@@ -14,10 +14,6 @@
 namespace dlcc::tensor {
 namespace {
 
-Stmt each_pixel(const Tile& t, const Var& y, const Var& x, LoopKind kind, const Stmt& body) {
-  return for_loop(y, t.tall, kind, for_loop(x, t.wide, kind, body));
-}
-
 // The expression with each load of the buffer replaced by f(load); a null result keeps the load.
 Expr with_loads_of(const Buffer& buffer, const Expr& e, const std::function<Expr(const Load&)>& f) {
   return rewrite(e, [&](const Expr& x) {
@@ -35,12 +31,6 @@ Expr sum_in_pairs(std::vector<Expr> values) {
 }
 
 }  // namespace
-
-// The loops over the elements of a tile.
-struct ContractionTile::Vars {
-  Var y = make_var("y"), x = make_var("x"), v = make_var("v"), lane = make_var("lane");
-  std::vector<Expr> element() const { return {y, x, v, lane}; }
-};
 
 ContractionTile::ContractionTile(const ContractionPlan& plan, const Machine& machine, const TuningConfig& config,
                                  bool in_line_buffer)
@@ -69,7 +59,9 @@ ContractionTile::ContractionTile(const ContractionPlan& plan, const Machine& mac
   if (may_span_panels())
     size_ = tile_of_few_rows(machine, pixels().value(), n_per_vector_, plan.panel_width).value_or(size_);
   accumulators_of_element_ = accumulators_of_element();
-  find_padding();
+  multiplies_words_ = plan.data_words && multiplies_widened_data(machine.byte_products) &&
+                      accumulators_of_element_ == 1 && !in_line_buffer;
+  if (!multiplies_words_) find_padding();  // products of padding are not zero in inner products
 }
 
 Dim ContractionTile::pixels() const {
@@ -150,12 +142,13 @@ std::vector<Expr> ContractionTile::in_total(const Vars& vars, const Expr& top, c
 
 // ---- sums
 
-Stmt ContractionTile::in_registers(const TilePosition& at, const Tile& t) const {
+Stmt ContractionTile::in_registers(const TilePosition& at, const Tile& t, const WeightWords* words) const {
   Buffer acc = accumulators(at, t);
-  Stmt all_k = sums(at, t, k_loops_.all(), acc, [&](const KChunk& c) { return prefetch_next_results(at, t, c); });
+  Stmt all_k = sums(
+      at, t, k_loops_.all(), acc, [&](const KChunk& c) { return prefetch_next_results(at, t, c); }, words);
   if (plan_.lanes_of_n() == 1) {
     auto value = [&](const std::vector<Expr>& element) { return load(acc, element); };
-    return allocate(acc, sequence({all_k, store_tile(at, t, value)}));
+    return allocate(acc, sequence({all_k, store_tile(at, t, value, words)}));
   }
   // K-interleaving: an N index has several lanes, which are stored to `total` and added from there.
   Buffer total = totals(at, t.tall, t.wide);
@@ -165,18 +158,20 @@ Stmt ContractionTile::in_registers(const TilePosition& at, const Tile& t) const 
   return allocate(total, sequence({kept, store_tile(at, t, total, Expr(0), Expr(0))}));
 }
 
-Stmt ContractionTile::add_partial_sums(const TilePosition& at, const Tile& t, const KRange& range,
-                                       const Buffer& total) const {
+Stmt ContractionTile::add_partial_sums(const TilePosition& at, const Tile& t, const KRange& range, const Buffer& total,
+                                       const WeightWords* words) const {
   Buffer acc = accumulators(at, t);
   Vars vars;
   std::vector<Expr> to = in_total(vars, t.top_here, t.left_here);
   Stmt add = each_element(at, t, vars, store(total, to, load(total, to) + load(acc, vars.element())));
-  return allocate(acc, sequence({sums(at, t, range, acc, [](const KChunk&) { return nullptr; }), add}));
+  return allocate(acc, sequence({sums(
+                                     at, t, range, acc, [](const KChunk&) { return nullptr; }, words),
+                                 add}));
 }
 
 // Sets the accumulators to the sums over a range of K.
 Stmt ContractionTile::sums(const TilePosition& at, const Tile& t, const KRange& range, const Buffer& acc,
-                           const std::function<Stmt(const KChunk&)>& before_chunk) const {
+                           const std::function<Stmt(const KChunk&)>& before_chunk, const WeightWords* words) const {
   Vars vars;
   Substitution pixels = pixels_in(at, t, vars);
   Expr product =
@@ -198,8 +193,9 @@ Stmt ContractionTile::sums(const TilePosition& at, const Tile& t, const KRange& 
     return e;
   };
   std::vector<Expr> in_turn = partial(count > 1 ? floor_mod(hooks.k_in_block, Expr(count)) : Expr(0));
-  const Expr sum = plan_.byte_products ? load(to, in_turn) + neighbouring_products(product)
-                                       : multiply_add(product, load(to, in_turn), machine_);
+  const Expr sum = words                 ? load(to, in_turn) + inner_products(*words, vars, pixels)
+                   : plan_.byte_products ? load(to, in_turn) + neighbouring_products(product)
+                                         : multiply_add(product, load(to, in_turn), machine_);
   Stmt add = each_element(at, t, vars, store(to, in_turn, sum));
   const Buffer in_words = widens_data() ? widened(t) : nullptr;
   if (in_words) {
@@ -210,6 +206,7 @@ Stmt ContractionTile::sums(const TilePosition& at, const Tile& t, const KRange& 
   }
   hooks.before_chunk = [&](const KChunk& chunk) {
     Stmt next_data = each_pixel(t, vars.y, vars.x, LoopKind::unrolled, prefetch_next_data(at, pixels));
+    if (words) return sequence({before_chunk(chunk), prefetch_next_weights(at, t, range, chunk, Expr())});
     return sequence({before_chunk(chunk), prefetch_next_weights(at, t, range, chunk, Expr()), next_data,
                      in_words && k_loops_.is_whole(chunk) ? widen_data(in_words, t, vars, pixels) : nullptr});
   };
@@ -283,56 +280,7 @@ Expr ContractionTile::tap_condition(size_t reduced_axis, const Tile& t) const {
   return {};
 }
 
-// The sum of `product` over the K indices of a dot product, in the form of the intrinsics of tensor/byte_products.h.
-Expr ContractionTile::neighbouring_products(const Expr& product) const {
-  const Var& k = k_loops_.innermost_axis().var;
-  Expr sum;
-  for (int64_t j = 0; j < plan_.k_interleave; ++j) {
-    Expr other = substitute(product, {{k, Expr(k) + Expr(j)}});
-    sum = sum ? sum + other : other;
-  }
-  return sum;
-}
-
-// ---- widened bytes
-
-// Whether the tile's data is widened to 16 bits, a chunk at a time, before it is multiplied: once for all dot
-// products of the chunk and all vectors of N.
-bool ContractionTile::widens_data() const {
-  return plan_.byte_products && multiplies_widened_data(machine_.byte_products);
-}
-
-// A chunk of the data of each pixel: its even bytes, then its odd bytes.
-Buffer ContractionTile::widened(const Tile& t) const {
-  static_assert(widened_bytes == max_chunk);
-  return make_buffer("widened", dtype::u16, {t.tall, t.wide, 2, widened_half}, Scope::local, storage_alignment);
-}
-
-// Stores the chunk of the data that begins with the K index.
-Stmt ContractionTile::widen_data(const Buffer& to, const Tile& t, const Vars& vars, const Substitution& pixels) const {
-  const Var& k = k_loops_.innermost_axis().var;
-  Var lane = make_var("lane");
-  const Expr bytes = as<Cast>(data_value())->a;
-  const Expr byte = substitute(substitute(bytes, {{k, Expr(k) + Expr(lane)}}), pixels);
-  const std::vector<Expr> in_words = {vars.y, vars.x, floor_mod(lane, Expr(2)), floor_div(lane, Expr(2))};
-  Stmt chunk = for_loop(lane, widened_bytes, LoopKind::vector, store(to, in_words, cast(dtype::u16, byte)));
-  return each_pixel(t, vars.y, vars.x, LoopKind::unrolled, chunk);
-}
-
-// The sum of products of widened data and weights over the K indices of a dot product, in the form of the intrinsics of
-// tensor/byte_products.h.
-Expr ContractionTile::widened_products(const Buffer& data, const Vars& vars, const Expr& weights,
-                                       const Var& k_in_chunk) const {
-  const Var& k = k_loops_.innermost_axis().var;
-  Expr sum;
-  for (int64_t j = 0; j < plan_.k_interleave; ++j) {
-    const Expr number = floor_div(Expr(k_in_chunk), Expr(2)) + Expr(j / 2);
-    const Expr product = cast(dtype::i32, load(data, {vars.y, vars.x, Expr(j % 2), number})) *
-                         substitute(weights, {{k, Expr(k) + Expr(j)}});
-    sum = sum ? sum + product : product;
-  }
-  return sum;
-}
+// ---- factors
 
 // The two factors of a product, read from the copy or the packed panel if there is one.
 Expr ContractionTile::data_value() const {
@@ -340,7 +288,10 @@ Expr ContractionTile::data_value() const {
   // loads whose padding is another number have no `otherwise`.
   const bool is_filled = plan_.fill && !is_literal(plan_.fill, 0);
   return with_loads_of(plan_.contraction.data.buffer, data_factor_, [&](const Load& l) {
-    return plan_.data_copy ? load(plan_.data_copy, in_copy(l.indices), is_filled ? Expr() : l.otherwise) : Expr();
+    const Buffer& copy = data_copy();
+    if (!copy) return Expr();
+    const bool may_be_outside = !is_filled && l.otherwise;
+    return load(copy, in_copy(l.indices), may_be_outside ? simplify(cast(copy->type, l.otherwise)) : Expr());
   });
 }
 Expr ContractionTile::weights_value() const {
@@ -367,14 +318,14 @@ std::vector<Expr> ContractionTile::in_copy(std::vector<Expr> index) const {
 Stmt ContractionTile::prefetch_next_data(const TilePosition& at, const Substitution& pixels) const {
   const Load& data = plan_.contraction.data;
   bool is_large = is_larger(data_read(), machine_.prefetch_threshold());
-  bool inside = !data.otherwise || plan_.data_copy;
+  bool inside = !data.otherwise || data_copy();
   bool several = k_loops_.blocks() >= machine_.min_k_blocks_to_prefetch && at.vectors >= 2;
   if (plan_.blocked_k < 0 || !several || !is_large || !inside || machine_.prefetch_streams == 0) return nullptr;
   const Var& channel = stage_.reduction->axes[static_cast<size_t>(plan_.blocked_k)].var;
   Substitution next = {{channel, Expr(channel) + Expr(plan_.k_block)}};
   std::vector<Expr> index;
   for (const Expr& i : data.indices) index.push_back(substitute(substitute(i, next), pixels));
-  return make_stmt(Prefetch{data_read(), plan_.data_copy ? in_copy(index) : index});
+  return make_stmt(Prefetch{data_read(), data_copy() ? in_copy(index) : index});
 }
 
 // Prefetches the tile's share of KLoops::next_weights. `unrolled_block` as in prefetched_lines. A tile that spans
@@ -441,21 +392,26 @@ std::vector<Buffer> ContractionTile::streamed_operands() const {
 // ---- results
 
 Stmt ContractionTile::store_tile(const TilePosition& at, const Tile& t, const Buffer& total, const Expr& top,
-                                 const Expr& left) const {
-  return store_tile(at, t, [&](const std::vector<Expr>& e) {
+                                 const Expr& left, const WeightWords* words) const {
+  auto value = [&](const std::vector<Expr>& e) {
     Expr first = (e[2] * Expr(lanes_) + e[3]) * Expr(plan_.lanes_of_n()), sum;
     for (int64_t k = 0; k < plan_.lanes_of_n(); ++k) {
       Expr lane = load(total, {top + e[0], left + e[1], first + Expr(k)});
       sum = sum ? sum + lane : lane;
     }
     return sum;
-  });
+  };
+  return store_tile(at, t, value, words);
 }
 
 // Stores the epilogue's results of the tile; value(element) is the sum of an element.
 Stmt ContractionTile::store_tile(const TilePosition& at, const Tile& t,
-                                 const std::function<Expr(const std::vector<Expr>&)>& value) const {
+                                 const std::function<Expr(const std::vector<Expr>&)>& sum,
+                                 const WeightWords* words) const {
   Vars vars;
+  auto value = [&](const std::vector<Expr>& element) {
+    return words ? without_products_of_neighbours(sum(element), *words, element, pixels_in(at, t, vars)) : sum(element);
+  };
   std::vector<Expr> index = result_index(at, t, vars);
   // Vectors outermost: blocked results store the pixels of a vector next to each other.
   auto vectors = [&](LoopKind kind, const Stmt& body, int64_t first, int64_t count, int64_t lanes) -> Stmt {

@@ -16,6 +16,7 @@
 #include "tensor/schedules/contraction.h"
 #include "tensor/schedules/contraction_k_loops.h"
 #include "tensor/schedules/epilogue.h"
+#include "tensor/schedules/inner_products.h"
 #include "tensor/schedules/row_tiles.h"
 #include "tensor/schedules/tap_axes.h"
 
@@ -45,22 +46,41 @@ class ContractionTile {
   int x_axis() const { return plan_.m_axes.empty() ? -1 : plan_.m_axes.back(); }
   // The share of K that a tile multiplies, without the taps that it leaves out; null if it leaves out none.
   ShareOfK share_of_k() const;
-  // The buffer that the products read: the data, or its copy.
-  const Buffer& data_read() const { return plan_.data_copy ? plan_.data_copy : plan_.contraction.data.buffer; }
+  // The buffer that the products read: the data, its copy, or its words.
+  const Buffer& data_read() const {
+    const Buffer& copy = data_copy();
+    return copy ? copy : plan_.contraction.data.buffer;
+  }
+
+  // Whether both factors are widened before they are multiplied (schedules/inner_products.h). Then the functions below
+  // need the weights of their range of K in words.
+  bool multiplies_words() const { return multiplies_words_; }
+  WeightWords weight_words(const TilePosition&, const KRange&) const;
+  // Stores the words of a range of K, and adds to the column products.
+  Stmt widen_weights(const TilePosition&, const KRange&, const WeightWords&) const;
+  // Stores the data's words and the row products, for all pixels.
+  Stmt widen_data() const;
+  Stmt store_row_products() const;
 
   // The whole tile: sums over all of K in registers, then their store through the epilogue.
-  Stmt in_registers(const TilePosition&, const Tile&) const;
+  Stmt in_registers(const TilePosition&, const Tile&, const WeightWords* = nullptr) const;
 
   // The buffer of the sums of an area's pixels: [tall, wide, vectors * lanes].
   Buffer totals(const TilePosition&, int64_t tall, int64_t wide) const;
   // Adds the tile's sums over a range of K to `total`.
-  Stmt add_partial_sums(const TilePosition&, const Tile&, const KRange&, const Buffer& total) const;
+  Stmt add_partial_sums(const TilePosition&, const Tile&, const KRange&, const Buffer& total,
+                        const WeightWords* = nullptr) const;
 
   // Stores the tile whose first pixel has its sums at (top, left) of `total`.
-  Stmt store_tile(const TilePosition&, const Tile&, const Buffer& total, const Expr& top, const Expr& left) const;
+  Stmt store_tile(const TilePosition&, const Tile&, const Buffer& total, const Expr& top, const Expr& left,
+                  const WeightWords* = nullptr) const;
 
  private:
-  struct Vars;
+  // The loops over the elements of a tile.
+  struct Vars {
+    Var y = make_var("y"), x = make_var("x"), v = make_var("v"), lane = make_var("lane");
+    std::vector<Expr> element() const { return {y, x, v, lane}; }
+  };
   Dim pixels() const;
   bool may_span_panels() const;
   int64_t accumulators_of_element() const;
@@ -75,7 +95,7 @@ class ContractionTile {
   Buffer accumulators(const TilePosition&, const Tile&) const;
   std::vector<Expr> in_total(const Vars&, const Expr& top, const Expr& left) const;
   Stmt sums(const TilePosition&, const Tile&, const KRange&, const Buffer& acc,
-            const std::function<Stmt(const KChunk&)>& before_chunk) const;
+            const std::function<Stmt(const KChunk&)>& before_chunk, const WeightWords*) const;
   void find_padding();
   double share_left_out(size_t tap_axis, int64_t tall, int64_t wide) const;
   bool has_padding(size_t reduced_axis) const;
@@ -85,6 +105,12 @@ class ContractionTile {
   Buffer widened(const Tile&) const;
   Stmt widen_data(const Buffer& to, const Tile&, const Vars&, const Substitution& pixels) const;
   Expr widened_products(const Buffer& data, const Vars&, const Expr& weights, const Var& k_in_chunk) const;
+  std::vector<Expr> pixel_index(const Substitution& pixels) const;
+  std::vector<Expr> in_weight_words(const WeightWords&, const Expr& v, const Expr& odd, const Expr& word) const;
+  Expr inner_products(const WeightWords&, const Vars&, const Substitution& pixels) const;
+  Expr without_products_of_neighbours(const Expr& sum, const WeightWords&, const std::vector<Expr>& element,
+                                      const Substitution& pixels) const;
+  const Buffer& data_copy() const { return multiplies_words_ ? plan_.data_words : plan_.data_copy; }
   Expr data_value() const;
   Expr weights_value() const;
   std::vector<Expr> in_copy(std::vector<Expr> index) const;
@@ -93,7 +119,8 @@ class ContractionTile {
                              const Expr& unrolled_block) const;
   Stmt prefetch_next_results(const TilePosition&, const Tile&, const KChunk&) const;
   std::vector<Buffer> streamed_operands() const;
-  Stmt store_tile(const TilePosition&, const Tile&, const std::function<Expr(const std::vector<Expr>&)>& value) const;
+  Stmt store_tile(const TilePosition&, const Tile&, const std::function<Expr(const std::vector<Expr>&)>& sum,
+                  const WeightWords*) const;
 
   const ContractionPlan& plan_;
   const Machine& machine_;
@@ -109,7 +136,12 @@ class ContractionTile {
   RegisterTile size_;
   int64_t accumulators_of_element_ = 1;
   KLoops k_loops_;
-  bool in_line_buffer_;
+  bool in_line_buffer_, multiplies_words_ = false;
 };
+
+// Loops over the pixels of a tile.
+inline Stmt each_pixel(const Tile& t, const Var& y, const Var& x, LoopKind kind, const Stmt& body) {
+  return for_loop(y, t.tall, kind, for_loop(x, t.wide, kind, body));
+}
 
 }  // namespace dlcc::tensor

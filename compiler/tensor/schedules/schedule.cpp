@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
 #include <variant>
 
 #include "tensor/analysis.h"
@@ -24,6 +25,7 @@
 #include "tensor/schedules/dense_result.h"
 #include "tensor/schedules/generic.h"
 #include "tensor/schedules/in_place.h"
+#include "tensor/schedules/inner_products.h"
 #include "tensor/schedules/line_buffer.h"
 #include "tensor/schedules/loops.h"
 #include "tensor/schedules/outer_axes.h"
@@ -42,6 +44,7 @@
 #include "tensor/simplify_symbolic.h"
 #include "tensor/verify.h"
 #include "tensor/visit.h"
+#include "tensor/word_products.h"
 
 namespace dlcc::tensor {
 namespace {
@@ -157,8 +160,14 @@ Decision copies_of(const ContractionPlan& plan, std::map<Buffer, Layout>& layout
   return d;
 }
 
-Decision decide(ContractionPlan plan, std::map<Buffer, Layout>& layouts) {
+Decision decide(ContractionPlan plan, std::map<Buffer, Layout>& layouts, const std::vector<Machine>& machines) {
+  if (std::ranges::any_of(machines, multiplies_widened_data, &Machine::byte_products))
+    plan_inner_products(plan, layout_of(layouts, plan.contraction.data.buffer));
   Decision d = copies_of(plan, layouts);
+  if (plan.data_words) {
+    d.scratch.insert(d.scratch.end(), {plan.data_words, plan.row_products});
+    layouts[plan.data_words] = plan.words_layout;
+  }
   d.body = [plan](const Machine& m, const TuningConfig& c) { return schedule_contraction(plan, m, c); };
   return d;
 }
@@ -242,13 +251,18 @@ ScheduledFunction schedule_whole(ScheduleRequest r) {
     tabulate_positions(f, storage_machine(r.machines));
   }
   Decision decision = winograd      ? decide(std::move(*winograd))
-                      : contraction ? decide(std::move(*contraction), layouts)
+                      : contraction ? decide(std::move(*contraction), layouts, r.machines)
                       : line_buffer ? decide(std::move(*line_buffer), layouts)
                                     : decide(f, layouts, r.constant, r.options.threads, storage_machine(r.machines));
 
   std::vector<Stmt> bodies;
   for (const Machine& machine : r.machines)
     bodies.push_back(decision.body(machine, &machine == &r.machines.back() ? r.config : TuningConfig()));
+  // Machines that multiply words do not read the copy of the data.
+  std::set<Buffer> used;
+  for (const Stmt& body : bodies)
+    for (const Buffer& b : free_in(body).buffers) used.insert(b);
+  std::erase_if(decision.scratch, [&](const Buffer& b) { return !used.contains(b); });
   std::vector<Buffer> results_with_scratch;
   if (decision.stage_by_stage) {
     contract_scratch(bodies, decision.scratch, storage_machine(r.machines).max_row_scratch());
@@ -286,6 +300,7 @@ ScheduledFunction schedule_whole(ScheduleRequest r) {
     Kernel& variant = result.variants.emplace_back(apply_layouts(kernel, layouts));
     if (machine.byte_products != ByteProducts::none)
       variant.body = tensorize(variant.body, byte_products(machine.byte_products));
+    if (multiplies_widened_data(machine.byte_products)) variant.body = tensorize(variant.body, word_products());
     verify_after("tensorize", variant);
   }
   for (size_t k = 0; k < f.params.size(); ++k) r.layouts[k] = layouts[f.params[k]];

@@ -154,6 +154,38 @@ TEST_CASE("dot products of widened bytes are multiplications of 16-bit numbers")
   }
 }
 
+TEST_CASE("inner products of words, their words and the products of neighbours are exact") {
+  const std::pair<int, const char*> lanes_and_cpu[] = {{4, "x86-64-v2"}, {8, "x86-64-v3"}, {16, "x86-64-v4"}};
+  for (const auto& [lanes, cpu] : lanes_and_cpu) {
+    CAPTURE(lanes);
+    const std::string text = fmt::format(
+        "kernel @inner(read a: u8[16], read b: i8[{0}, 4], write y: i32[3, {0}], scratch d: u16[2, 8]) {{\n"
+        " alloc reg acc: i32[3, {0}]\n unrolled r in 3 {{ vector v in {0} {{ acc[r, v] = 7i32 }} }}\n"
+        " call widen.u8.x16.global(a[0], d[0, 0])\n alloc local w: i16[2, {1}] align 16\n"
+        " call widen.s8.x{0}(b[0, 0], w[0, 0])\n call inner4.u16s16.x{0}(d[0, 2], w[0, 0], acc[0, 0])\n"
+        " call pairs.s16.x{0}(w[0, 0], acc[1, 0])\n call pairs.u16.x4(d[0, 0], acc[2, 0])\n"
+        " unrolled r in 3 {{ vector v in {0} {{ y[r, v] = acc[r, v] }} }}\n}}",
+        lanes, 2 * lanes);
+    Diagnostics diagnostics;
+    auto parsed = parse(text, "test", diagnostics, known_intrinsics());
+    REQUIRE_MESSAGE(parsed, diagnostics.str());
+    const Kernel& kernel = parsed->kernels[0];
+    std::vector<uint8_t> a;
+    std::vector<int8_t> b;
+    for (int k = 0; k < 16; ++k) a.push_back(static_cast<uint8_t>(k < 8 ? 255 : 83 * k));
+    for (int k = 0; k < 4 * lanes; ++k) b.push_back(static_cast<int8_t>(k < 8 ? -128 : k < 16 ? 127 : 91 * k + 5));
+    const std::vector<Constant> inputs = {Constant::of(dtype::u8, {16}, a), Constant::of(dtype::i8, {lanes, 4}, b)};
+    const std::string code = assembly(kernel, cpu);
+    CHECK(code.find("pmaddwd") != std::string::npos);
+    CHECK(code.find("pmul") == std::string::npos);
+    KernelObject object = compile(kernel, cpu);
+    auto ran = targets::run_object({object.object, &object.interface, inputs}, diagnostics);
+    REQUIRE_MESSAGE(ran, diagnostics.str());
+    if (ran->status == static_cast<int>(Status::unsupported_cpu)) continue;
+    CHECK(ran->outputs[0].same_as(evaluate(kernel, inputs).results[0]));
+  }
+}
+
 TEST_CASE("dot products of bytes without vectors are multiplications of pairs with ARM's DSP extension") {
   Diagnostics diagnostics;
   auto parsed = parse(R"(kernel @dot(read a: u8[3, 4], read b: i8[3, 2, 4], write y: i32[2]) {
@@ -187,23 +219,33 @@ TEST_CASE("dot products of bytes without vectors are multiplications of pairs wi
 }
 
 TEST_CASE("dot products of bytes are instructions of AArch64's extensions") {
-  auto code = [](const char* type, const char* cpu) {
+  auto assembly_of = [](const std::string& kernel, const char* cpu) {
     Diagnostics diagnostics;
-    auto parsed = parse(fmt::format("kernel @dot(read a: {0}[3, 4], read b: i8[3, 4, 4], write y: i32[4]) {{\n"
-                                    " alloc reg acc: i32[4]\n vector v in 4 {{ acc[v] = 7i32 }}\n"
-                                    " for k in 3 {{ call dot4.{1}s8.x4(a[k, 0], b[k, 0, 0], acc[0]) }}\n"
-                                    " vector v in 4 {{ y[v] = acc[v] }}\n}}",
-                                    type, std::string(type) == "u8" ? "u8" : "s8"),
-                        "test", diagnostics, known_intrinsics());
+    auto parsed = parse(kernel, "test", diagnostics, known_intrinsics());
     REQUIRE_MESSAGE(parsed, diagnostics.str());
     const targets::Target machine = target_named("aarch64", cpu);
     const KernelObject wrapped = wrap(parsed->kernels[0], machine);
     return targets::generate_listing(wrapped.program, wrapped.plan, wrapped.interface, machine, {},
                                      targets::Listing::assembly);
   };
+  auto code = [&](const char* type, const char* cpu) {
+    return assembly_of(fmt::format("kernel @dot(read a: {0}[3, 4], read b: i8[3, 4, 4], write y: i32[4]) {{\n"
+                                   " alloc reg acc: i32[4]\n vector v in 4 {{ acc[v] = 7i32 }}\n"
+                                   " for k in 3 {{ call dot4.{1}s8.x4(a[k, 0], b[k, 0, 0], acc[0]) }}\n"
+                                   " vector v in 4 {{ y[v] = acc[v] }}\n}}",
+                                   type, std::string(type) == "u8" ? "u8" : "s8"),
+                       cpu);
+  };
   CHECK(code("u8", "neoverse-n2").find("\tusdot\t") != std::string::npos);
   CHECK(code("i8", "cortex-a76").find("\tsdot\t") != std::string::npos);
   for (const char* type : {"u8", "i8"}) CHECK(code(type, "cortex-a53").find("dot\t") == std::string::npos);
+  const std::string inner = assembly_of(
+      "kernel @inner(read b: i8[4, 4], write y: i32[4], scratch d: u16[2, 8]) {\n alloc reg acc: i32[4]\n"
+      " vector v in 4 { acc[v] = 7i32 }\n alloc local w: i16[2, 8] align 16\n call widen.s8.x4(b[0, 0], w[0, 0])\n"
+      " call inner4.u16s16.x4(d[0, 2], w[0, 0], acc[0])\n vector v in 4 { y[v] = acc[v] }\n}",
+      "cortex-a53");
+  CHECK(inner.find("\tsmull\t") != std::string::npos);
+  CHECK(inner.find("\tmul\t") == std::string::npos);
 }
 
 TEST_CASE("tiles are transposed by exchanges between vectors, with dimensions between rows and columns") {

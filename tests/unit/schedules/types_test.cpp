@@ -200,6 +200,11 @@ TEST_CASE("elementwise stages and row reductions in 8- and 16-bit types") {
   }
 }
 
+// Whether the kernel multiplies bytes by dot products, or by inner products of words.
+static bool multiplies_bytes(const std::string& kernel) {
+  return kernel.find("call dot4.u") != std::string::npos || kernel.find("call inner4.u16s16") != std::string::npos;
+}
+
 TEST_CASE("dot products of four unsigned and signed bytes equal the definition") {
   using enum ByteProducts;
   const std::vector<Machine> machines = {
@@ -215,8 +220,7 @@ TEST_CASE("dot products of four unsigned and signed bytes equal the definition")
     check_schedule(f, constant, layouts, {}, machines);
     ScheduledFunction s = schedule({f, constant, layouts, machines});
     for (size_t k = 0; k < machines.size(); ++k)
-      CHECK((print(s.variants[k]).find("call dot4.u") != std::string::npos) ==
-            (expected && machines[k].byte_products != none));
+      CHECK(multiplies_bytes(print(s.variants[k])) == (expected && machines[k].byte_products != none));
   };
   check({.c = 32, .h = 7, .w = 9, .o = 32}, true, true);
   check({.c = 16, .h = 9, .w = 8, .o = 48, .stride = 2}, true, true);
@@ -259,10 +263,79 @@ TEST_CASE("dot products of bytes that are both data pack the second factor") {
           check_schedule(f, {false, false}, {}, {}, machines);
           for (const Kernel& kernel : schedule({f, {false, false}, std::vector<Layout>(3), machines}).variants) {
             const std::string text = print(kernel);
-            CHECK_MESSAGE(text.find("call dot4.u") != std::string::npos, text);
+            CHECK_MESSAGE(multiplies_bytes(text), text);
             CHECK_MESSAGE(text.find("scratch panels: i8[3") != std::string::npos, text);
           }
         }
+}
+
+TEST_CASE("inner products of widened bytes equal the definition") {
+  // Small caches: ranges of K and several of them.
+  const std::vector<Machine> machines = {
+      {.vector_bytes = 16, .vector_registers = 16, .byte_products = ByteProducts::pairs, .l1_bytes = 1 << 10},
+      {.vector_bytes = 32, .vector_registers = 16, .byte_products = ByteProducts::pairs},
+      {.vector_bytes = 64, .vector_registers = 32, .byte_products = ByteProducts::pairs, .l1_bytes = 4 << 10},
+      {.vector_bytes = 64, .vector_registers = 32, .byte_products = ByteProducts::dot}};
+  auto check = [&](const TensorFunction& f, const std::vector<bool>& constant, const std::vector<Layout>& layouts,
+                   bool expected, const char* scratch, bool has_neighbours = true) {
+    check_schedule(f, constant, layouts, {}, machines);
+    const ScheduledFunction s = schedule({f, constant, layouts, machines});
+    for (size_t k = 0; k < machines.size(); ++k) {
+      const std::string text = print(s.variants[k]);
+      const bool has_words = machines[k].byte_products == ByteProducts::pairs;
+      CHECK_MESSAGE((text.find("call inner4.u16s16") != std::string::npos) == (expected && has_words), text);
+      CHECK((text.find("call dot4.u") != std::string::npos) == !(expected && has_words));
+      for (const char* call : {"call widen.s8.x", "call pairs.u16.x4(", "call pairs.s16.x"})
+        CHECK_MESSAGE((text.find(call) != std::string::npos) == (expected && has_words), call);
+      CHECK((text.find("call widen.u8.x16.global(") != std::string::npos) == (expected && has_words && has_neighbours));
+    }
+    CHECK_MESSAGE(print(s.variants[0]).find(scratch) != std::string::npos, print(s.variants[0]));
+  };
+  auto convolution = [&](const Conv& p, bool expected = true, bool in_blocks = true, const char* scratch = "") {
+    CAPTURE(p.c);
+    CAPTURE(p.o);
+    CAPTURE(p.k);
+    const TensorFunction f = convolution_in(dtype::u8, p, false, dtype::i8);
+    const std::vector<bool> constant = {false, true, true};
+    check(f, constant, in_blocks ? halo_layouts(f, constant, {}) : std::vector<Layout>(4), expected, scratch,
+          in_blocks);
+  };
+  convolution({.c = 32, .h = 7, .w = 9, .o = 32});
+  convolution({.c = 64, .h = 20, .w = 17, .o = 40});  // more than one block of pixels
+  convolution({.c = 16, .h = 9, .w = 8, .o = 48, .stride = 2});
+  convolution({.n = 2, .c = 48, .h = 4, .w = 5, .o = 100, .k = 1, .pad = 0});
+  const Conv strided = {.c = 32, .h = 9, .w = 9, .o = 1024, .k = 1, .stride = 2, .pad = 0};
+  convolution(strided, true, true, "scratch data_words: u16[1, 2, 5, 5, 2, 8]");  // instead of a copy of the pixels
+  const TensorFunction f = convolution_in(dtype::u8, strided, false, dtype::i8);
+  const std::vector<bool> weights = {false, true, true};
+  const auto kernel_of = [&](const std::vector<Machine>& m) {
+    return print(schedule({f, weights, halo_layouts(f, weights, {}), m}).variants[0]);
+  };
+  CHECK(kernel_of({machines[1]}).find("scratch pixels") == std::string::npos);
+  CHECK(kernel_of({machines[1], machines[3]}).find("scratch pixels") != std::string::npos);
+  convolution({.c = 32, .h = 7, .w = 9, .o = 40}, true, false,
+              "scratch data_words: u16[1, 2, 9, 11, 2, 8]");  // a dense image, with its padding
+  convolution({.c = 32, .h = 7, .w = 9, .o = 16}, false);     // few channels
+  convolution({.c = 32, .h = 3, .w = 5, .o = 32}, false);     // few pixels
+  convolution({.c = 64, .h = 6, .w = 7, .o = 64, .groups = 2}, false);
+  convolution({.c = 24, .h = 7, .w = 9, .o = 32}, false);  // channels that do not fill blocks
+  convolution({.c = 48, .h = 4, .w = 5, .o = 32, .k = 7, .pad = 6, .dilation = 2}, false);  // most taps read padding
+
+  // Matrices, with sums beyond 16 bits, whose weights may be data, too.
+  for (const bool constant_weights : {true, false}) {
+    Definition d("dense");
+    Tensor a = d.input("a", dtype::u8, {19, 1040}), b = d.input("b", dtype::i8, {48, 1040});
+    d.reduce_result("y", dtype::i32, {19, 48}, sum_of(dtype::i32), {1040}, [&](Index i, Index r) {
+      return cast(dtype::i32, a(i[0], r[0])) * cast(dtype::i32, b(i[1], r[0]));
+    });
+    check(d.finish(), {false, constant_weights}, std::vector<Layout>(3), true, "scratch row_products: i32[19]");
+  }
+  Definition d("batched");
+  Tensor a = d.input("a", dtype::u8, {3, 17, 64}), b = d.input("b", dtype::i8, {3, 64, 40});
+  d.reduce_result("y", dtype::i32, {3, 17, 40}, sum_of(dtype::i32), {64}, [&](Index i, Index r) {
+    return cast(dtype::i32, a(i[0], i[1], r[0])) * cast(dtype::i32, b(i[0], r[0], i[2]));
+  });
+  check(d.finish(), {false, false}, std::vector<Layout>(3), true, "scratch row_products: i32[3, 17]");
 }
 
 TEST_CASE("dot products of four signed bytes are for signed data only") {
