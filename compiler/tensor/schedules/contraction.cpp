@@ -51,6 +51,7 @@ class ContractionScheduler {
   Dim extent_of_m(int k) const { return k < 0 ? Dim(1) : axis(k).extent; }
   int64_t height() const { return tile_.y_axis() < 0 ? 1 : std::max<int64_t>(extent(tile_.y_axis()), 1); }
   int64_t width() const { return tile_.x_axis() < 0 ? 1 : std::max<int64_t>(extent(tile_.x_axis()), 1); }
+  Area image() const { return {Expr(0), Expr(0), height(), width()}; }
 
   // ---- copies of operands
 
@@ -105,15 +106,15 @@ class ContractionScheduler {
       });
     else if (plan_.rows_dim >= 0)
       body = outer_m_loops(each_row());
-    else if (const Area image{Expr(0), Expr(0), height(), width()}; tile_.multiplies_words())
-      body = outer_m_loops(each_block(image, pixels_of_words_block, [&](const Area& block) {
+    else if (tile_.multiplies_words())
+      body = outer_m_loops(each_block(image(), pixels_of_words_block, [&](const Area& block) {
         return panels([&](const TilePosition& at) { return sums_of_words(at, block); });
       }));
-    else if (const Area image{Expr(0), Expr(0), height(), width()}; prefers_m_blocking(image))
+    else if (prefers_m_blocking(image()))
       body = outer_m_loops(each_m_block(
-          image, [&](const Area& block) { return panels([&](const TilePosition& at) { return sums(at, block); }); }));
+          image(), [&](const Area& block) { return panels([&](const TilePosition& at) { return sums(at, block); }); }));
     else
-      body = panels([&](const TilePosition& at) { return outer_m_loops(sums(at, image)); });
+      body = panels([&](const TilePosition& at) { return outer_m_loops(sums(at, image())); });
     for (size_t k = plan_.batch_axes.size(); k-- > 0;) {
       const Axis& a = axis(plan_.batch_axes[k]);
       body = for_loop(a.var, a.extent.value(), LoopKind::parallel, body);
@@ -204,9 +205,7 @@ class ContractionScheduler {
 
   // The results of an area by inner products of words (schedules/inner_products.h).
   Stmt sums_of_words(const TilePosition& at, const Area& area) {
-    const int64_t k_of_block = k_loops_.k_in({Expr(0), 1, false});
-    const int64_t bytes_of_k = at.vectors * tile_.n_per_vector() * bits(dtype::i16) / 8;
-    const int64_t blocks = std::max<int64_t>(machine_.l1_bytes / (bytes_of_k * k_of_block), 1);
+    const int64_t blocks = std::max<int64_t>(machine_.l1_bytes / tile_.bytes_of_weight_words(), 1);
     auto with_words = [&](const WeightWords& w, const KRange& range, const Stmt& body) {
       return allocate(w.words, sequence({tile_.widen_weights(at, range, w), body}));
     };

@@ -61,6 +61,10 @@ Expr ContractionTile::widened_products(const Buffer& data, const Vars& vars, con
 
 // ---- inner products of words
 
+int64_t ContractionTile::bytes_of_weight_words() const {
+  return k_loops_.k_in({Expr(0), 1, false}) * n() * bits(dtype::i16) / 8;
+}
+
 WeightWords ContractionTile::weight_words(const TilePosition& at, const KRange& range) const {
   Shape shape = {Dim(range.blocks)};
   for (const Axis& a : stage_.reduction->axes)
@@ -160,7 +164,7 @@ std::vector<Expr> ContractionTile::pixel_index(const Substitution& pixels) const
   return index;
 }
 
-// The inner product of four K indices, in the form of the intrinsics of tensor/byte_products.h.
+// The inner product of four K indices, in the form of the intrinsics of tensor/word_products.h.
 Expr ContractionTile::inner_products(const WeightWords& w, const Vars& vars, const Substitution& pixels) const {
   const Var& k = k_loops_.innermost_axis().var;
   const Expr data = substitute(as<Cast>(data_value())->a, pixels);

@@ -60,7 +60,8 @@ ContractionTile::ContractionTile(const ContractionPlan& plan, const Machine& mac
     size_ = tile_of_few_rows(machine, pixels().value(), n_per_vector_, plan.panel_width).value_or(size_);
   accumulators_of_element_ = accumulators_of_element();
   multiplies_words_ = plan.data_words && multiplies_widened_data(machine.byte_products) &&
-                      accumulators_of_element_ == 1 && !in_line_buffer;
+                      accumulators_of_element_ == 1 && !in_line_buffer &&
+                      bytes_of_weight_words() <= 2 * machine.l1_bytes;  // they are on the stack
   if (!multiplies_words_) find_padding();  // products of padding are not zero in inner products
 }
 

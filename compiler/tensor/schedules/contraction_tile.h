@@ -55,6 +55,7 @@ class ContractionTile {
   // Whether both factors are widened before they are multiplied (schedules/inner_products.h). Then the functions below
   // need the weights of their range of K in words.
   bool multiplies_words() const { return multiplies_words_; }
+  int64_t bytes_of_weight_words() const;  // of one K block
   WeightWords weight_words(const TilePosition&, const KRange&) const;
   // Stores the words of a range of K, and adds to the column products.
   Stmt widen_weights(const TilePosition&, const KRange&, const WeightWords&) const;

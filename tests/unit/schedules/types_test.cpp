@@ -272,9 +272,9 @@ TEST_CASE("dot products of bytes that are both data pack the second factor") {
 TEST_CASE("inner products of widened bytes equal the definition") {
   // Small caches: ranges of K and several of them.
   const std::vector<Machine> machines = {
-      {.vector_bytes = 16, .vector_registers = 16, .byte_products = ByteProducts::pairs, .l1_bytes = 1 << 10},
+      {.vector_bytes = 16, .vector_registers = 16, .byte_products = ByteProducts::pairs, .l1_bytes = 2 << 10},
       {.vector_bytes = 32, .vector_registers = 16, .byte_products = ByteProducts::pairs},
-      {.vector_bytes = 64, .vector_registers = 32, .byte_products = ByteProducts::pairs, .l1_bytes = 4 << 10},
+      {.vector_bytes = 64, .vector_registers = 32, .byte_products = ByteProducts::pairs, .l1_bytes = 8 << 10},
       {.vector_bytes = 64, .vector_registers = 32, .byte_products = ByteProducts::dot}};
   auto check = [&](const TensorFunction& f, const std::vector<bool>& constant, const std::vector<Layout>& layouts,
                    bool expected, const char* scratch, bool has_neighbours = true) {
