@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Measures models on a microcontroller that QEMU emulates, and compares their results with x86's.
 
-    tiny_networks_measure.py --dlcc build/release/dlcc [--target cortex-m4] [--steps] MODEL.onnx...
+    tiny_networks_measure.py --dlcc build/release/dlcc [--target cortex-m4] [-Os] [--steps] MODEL.onnx...
 
 For each model of one float32 input and one output: the arena, the code and the weights in bytes, the instructions of one
 run for each multiply-accumulate, and whether all bytes of the output equal those of the object for x86. --steps lists
@@ -88,7 +88,7 @@ def numbers(text):
 
 
 def measure(model, args, folder):
-    report = run(args.dlcc, "inspect", model, "--target", args.target)
+    report = run(args.dlcc, "inspect", model, "--target", args.target, f"-O{args.level}")
     elements = [eval("*".join(re.findall(r"\d+", shape))) for shape in re.findall(r"float32 \(([\d, ]+)\)", report)]
     # Of the model: kernels of bytes may have more taps, of weight 0.
     floats = run(args.dlcc, "inspect", model, "--target", "cortex-m3")
@@ -98,7 +98,7 @@ def measure(model, args, folder):
     run(args.dlcc, model, "-o", folder / "m.o", "--prefix", "m", "-mcpu=x86-64-v3")
     run("cc", "-std=gnu11", "-O1", *sizes, "-o", folder / "host")
     host = numbers(run(folder / "host"))
-    run(args.dlcc, model, "-o", folder / "m.o", "--prefix", "m", "--target", args.target)
+    run(args.dlcc, model, "-o", folder / "m.o", "--prefix", "m", "--target", args.target, f"-O{args.level}")
     firmware = SOURCE / "examples/firmware"
     board, ns_per_tick, flags = BOARDS[args.target]
     floats = "soft" if args.target in ("cortex-m0plus", "cortex-m3") else "hard"
@@ -137,6 +137,7 @@ def measure_models(parser, measure):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--target", default="cortex-m4", choices=BOARDS)
+    parser.add_argument("-O", dest="level", default="2", help="optimization level of the object for the target")
     parser.add_argument("--steps", action="store_true")
     measure_models(parser, measure)
 
