@@ -55,9 +55,12 @@ std::vector<std::string> arena_details(const Planned& at_any_sizes) {
   for (const ArenaBuffer& b : map.buffers)
     if (b.live.first <= map.peak_position && map.peak_position <= b.live.last) live.push_back(b);
   std::ranges::stable_sort(live, std::greater(), &ArenaBuffer::bytes);
-  for (size_t k = 0; k < std::min(live.size(), most_details); ++k)
-    details.push_back(fmt::format("{} bytes: {} {}, {}", live[k].bytes, name(live[k].type), str(live[k].shape),
-                                  live[k].scratch ? live[k].name + ", scratch of the step" : live[k].name));
+  for (size_t k = 0; k < std::min(live.size(), most_details); ++k) {
+    const ArenaBuffer& b = live[k];
+    std::string& text = details.emplace_back(fmt::format("{} bytes: {} {}", b.bytes, name(b.type), str(b.shape)));
+    if (!b.name.empty()) text += ", " + b.name;
+    if (b.scratch) text += ", scratch of the step";
+  }
   return details;
 }
 
@@ -114,7 +117,7 @@ bool check_memory_limits(const MemoryLimits& limits, const Planned& planned, con
     fail(fmt::format("the model needs {} bytes of flash, and --max-flash allows {}: {} of code, {} of weights and "
                      "tables",
                      flash, *limits.flash, sizes.code_bytes, sizes.data_bytes),
-         weights_details(planned), "'dlcc inspect' lists the steps; -Os leaves out what enlarges the weights");
+         weights_details(planned), "'dlcc inspect' lists the steps; -Os makes code and weights smaller");
   return fits;
 }
 

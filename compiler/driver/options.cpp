@@ -115,8 +115,8 @@ void add_code_options(CommandLine& line, CompileOptions& o) {
   line.last_option().examples = signed_features;
   add({.name = "-O",
        .placeholder = "0|1|2|3|s",
-       .help = "Optimization level. 0: none, to debug dlcc itself; 1, 2, 3: all optimizations, the default; s: all but "
-               "those that enlarge the weights",
+       .help = "Optimization level. 0: none, to debug dlcc itself; 1, 2, 3: all optimizations, the default; s: without "
+               "those that enlarge the weights, and layers of like shape share code",
        .store = store_by([&o](const std::string& level) {
          o.schedule.small = level == "s";
          o.optimization = level == "0" ? 0 : 2;

@@ -7,6 +7,7 @@
 #include "lower/lowerer.h"
 #include "lower/memory_sizes.h"
 #include "lower/remove_unused.h"
+#include "lower/share_kernels.h"
 #include "lower/size_conditions.h"
 #include "lower/verify.h"
 #include "relay/input_dims.h"
@@ -66,6 +67,7 @@ Program Lowerer::run(int jobs) {
     make_output(value(results[k], program_.body, main.location), static_cast<int>(k));
   in_place_concat(program_, state_.concat_calls);
   store_counted_slices(program_);
+  if (options_.small) share_kernels(program_);
   remove_unused(program_);
   verify_after("lower", program_);
   return std::move(program_);

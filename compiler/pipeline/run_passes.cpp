@@ -29,11 +29,11 @@ void verify_after(const std::string& pass, const relay::Module& verified) {
 }  // namespace
 
 std::vector<std::string> graph_passes() {
-  return {"simplify-quantization", "integer-contractions",
-          "fold-constants",        "simplify-inference",
-          "fold-constants",        "eliminate-common-subexpressions",
-          "eliminate-dead-code",   "fuse",
-          "fuse-line-buffers",     "integer-requantization",
+  return {"simplify-quantization",  "integer-contractions",
+          "fold-constants",         "simplify-inference",
+          "fold-constants",         "eliminate-common-subexpressions",
+          "eliminate-dead-code",    "fuse",
+          "integer-requantization", "fuse-line-buffers",
           "eliminate-dead-code"};
 }
 

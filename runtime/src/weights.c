@@ -27,7 +27,7 @@ dlcc_status dlcc_check_weights(const dlcc_model *model, const void *weights, siz
   const uint64_t *head = (const uint64_t *)weights;
   if (model->weights_file_bytes == 0) return DLCC_OK;
   if (!weights) return DLCC_WEIGHTS_MISSING;
-  if ((uintptr_t)weights % model->weights_file_alignment != 0) return DLCC_ARENA_MISALIGNED;
+  if ((uintptr_t)weights & (model->weights_file_alignment - 1)) return DLCC_ARENA_MISALIGNED; /* a power of two */
   if (bytes < model->weights_file_bytes || head[0] != DLCC_WEIGHTS_MAGIC || head[1] != model->weights_file_bytes ||
       head[2] != model->weights_file_hash)
     return DLCC_WEIGHTS_MISMATCH;

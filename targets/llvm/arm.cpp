@@ -19,8 +19,10 @@ constexpr int registers_without_fpu = 8;  // of the general registers, those tha
 // have 32 registers for float32. fma_units: no core has two. accumulators_in_flight: a multiply-add takes 3 cycles on
 // Cortex-M4 (Arm, "Cortex-M4 Technical Reference Manual", section 7.2.3), so few accumulators would be enough; but
 // eight neighbouring windows share most of the elements that they load. Of Helium, the vectors of Cortex-M55, only
-// products of bytes are used.
-tensor::Machine microcontroller(bool has_fpu, bool has_long_multiply, ByteProducts byte_products) {
+// products of bytes are used. scalar_k_unroll: without the DSP extension, products of bytes take twice as many
+// instructions, so that half as many between two branches are enough. The networks of MLPerf Tiny have 13 to 28 % less
+// code on Cortex-M0+ and M3 than with eight, and execute between 6 % fewer and 1 % more instructions.
+tensor::Machine microcontroller(bool has_fpu, bool has_dsp, bool has_long_multiply, ByteProducts byte_products) {
   return {.vector_bytes = 4,
           .vector_registers = has_fpu ? 32 : registers_without_fpu,
           .general_registers = 13,
@@ -35,6 +37,7 @@ tensor::Machine microcontroller(bool has_fpu, bool has_long_multiply, ByteProduc
           .l2_bytes = 1 << 20,
           .machine_balance = 1,
           .prefetch_streams = 0,
+          .scalar_k_unroll = has_dsp ? 8 : 4,
           .memory_is_scarce = true};
 }
 
@@ -52,13 +55,16 @@ TargetFamily microcontroller_family(const std::string& name, const std::string& 
   // Without the DSP extension, bytes are multiplied one pair at a time, which is faster than floats without an FPU.
   const auto in_pairs = ByteProducts::scalar_pairs;
   const bool has_helium = cpu_features(triple, name, "")->checkFeatures("+mve");
+  const bool has_dsp = cpu_features(triple, name, "")->checkFeatures("+dsp");
   const bool has_long_multiply = cpu_features(triple, name, "")->checkFeatures("+thumb2");  // umull, smull
-  const CodeLevel level{name, name, "", "",
-                        microcontroller(has_fpu, has_long_multiply, has_helium ? ByteProducts::scalar_dot : in_pairs)};
+  const CodeLevel level{
+      name, name, "", "",
+      microcontroller(has_fpu, has_dsp, has_long_multiply, has_helium ? ByteProducts::scalar_dot : in_pairs)};
   base.baseline = level;
   std::vector<CodeLevel> levels = {level};
   if (has_fpu)
-    levels.push_back({name + "+nofp", name, "", "-fpregs", microcontroller(false, has_long_multiply, in_pairs)});
+    levels.push_back(
+        {name + "+nofp", name, "", "-fpregs", microcontroller(false, has_dsp, has_long_multiply, in_pairs)});
   auto level_for = [level](const llvm::MCSubtargetInfo&, const std::string&, const std::string&) { return level; };
   return {base, {level}, levels, {}, level_for, [name](const auto& info) { return info.getCPU() == name; }};
 }

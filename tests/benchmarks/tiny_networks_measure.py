@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Measures models on a microcontroller that QEMU emulates, and compares their results with x86's.
 
-    tiny_networks_measure.py --dlcc build/release/dlcc [--target cortex-m4] [--steps] MODEL.onnx...
+    tiny_networks_measure.py --dlcc build/release/dlcc [--target cortex-m4] [-Os] [--steps] MODEL.onnx...
 
 For each model of one float32 input and one output: the arena, the code and the weights in bytes, the instructions of one
 run for each multiply-accumulate, and whether all bytes of the output equal those of the object for x86. --steps lists
@@ -69,6 +69,9 @@ int main(void) {
   uint32_t hash = 2166136261u;
   for (unsigned k = 0; k < sizeof output; ++k) hash = (hash ^ ((unsigned char *)output)[k]) * 16777619u;
   print("hash "), print_number(hash), print("\\n");
+#ifdef ONE_RUN
+  return 0;
+#endif
   start_timer();
   return m_run_ctx(&inputs, &outputs, arena, sizeof arena, &context) != DLCC_OK;
 }
@@ -87,27 +90,42 @@ def numbers(text):
     return {key: int(value) for key, value in re.findall(r"^(\w+(?: \d+)?) (\d+)$", text, re.M)}
 
 
-def measure(model, args, folder):
-    report = run(args.dlcc, "inspect", model, "--target", args.target)
+def link_device(target, folder, *options):
+    """The program folder/device for the object folder/m.o."""
+    firmware = SOURCE / "examples/firmware"
+    floats = "soft" if target in ("cortex-m0plus", "cortex-m3") else "hard"
+    run("arm-none-eabi-gcc", "-std=gnu11", "-ffreestanding", "-mthumb", f"-mcpu={target}", f"-mfloat-abi={floats}", "-O2",
+        *BOARDS[target][2], f"-I{firmware}", "-nostdlib", "-T", firmware / "board.ld", firmware / "start.c", *options,
+        "-lgcc", "-o", folder / "device")
+
+
+def emulate(target, folder, *options):
+    """The output of the program."""
+    return numbers(run("qemu-system-arm", "-M", BOARDS[target][0], "-nographic", "-monitor", "none", "-serial", "none",
+                       "-semihosting-config", "enable=on,target=native", "-icount", "shift=0", *options, "-kernel",
+                       folder / "device"))
+
+
+def sizes_of(report):
+    """Options of the C compiler: the numbers of elements of the input and the output."""
     elements = [eval("*".join(re.findall(r"\d+", shape))) for shape in re.findall(r"float32 \(([\d, ]+)\)", report)]
+    return [f"-DINPUTS={elements[0]}", f"-DOUTPUTS={elements[1]}"]
+
+
+def measure(model, args, folder):
+    report = run(args.dlcc, "inspect", model, "--target", args.target, f"-O{args.level}")
     # Of the model: kernels of bytes may have more taps, of weight 0.
     floats = run(args.dlcc, "inspect", model, "--target", "cortex-m3")
     macs = int(re.search(r"^MACs .*\((\d+)\)", floats, re.M).group(1))
     (folder / "main.c").write_text(PROGRAM)
-    sizes = [f"-DINPUTS={elements[0]}", f"-DOUTPUTS={elements[1]}", f"-I{folder}", folder / "main.c", folder / "m.o"]
+    sizes = [*sizes_of(report), f"-I{folder}", folder / "main.c", folder / "m.o"]
     run(args.dlcc, model, "-o", folder / "m.o", "--prefix", "m", "-mcpu=x86-64-v3")
     run("cc", "-std=gnu11", "-O1", *sizes, "-o", folder / "host")
     host = numbers(run(folder / "host"))
-    run(args.dlcc, model, "-o", folder / "m.o", "--prefix", "m", "--target", args.target)
-    firmware = SOURCE / "examples/firmware"
-    board, ns_per_tick, flags = BOARDS[args.target]
-    floats = "soft" if args.target in ("cortex-m0plus", "cortex-m3") else "hard"
-    run("arm-none-eabi-gcc", "-std=gnu11", "-ffreestanding", "-mthumb", f"-mcpu={args.target}", f"-mfloat-abi={floats}", "-O2",
-        *flags, f"-I{firmware}", "-nostdlib", "-T", firmware / "board.ld", firmware / "start.c", *sizes, "-lgcc", "-o",
-        folder / "device")
-    device = numbers(run("qemu-system-arm", "-M", board, "-nographic", "-monitor", "none", "-serial", "none",
-                         "-semihosting-config", "enable=on,target=native", "-icount", "shift=0", "-kernel",
-                         folder / "device"))
+    run(args.dlcc, model, "-o", folder / "m.o", "--prefix", "m", "--target", args.target, f"-O{args.level}")
+    ns_per_tick = BOARDS[args.target][1]
+    link_device(args.target, folder, *sizes)
+    device = emulate(args.target, folder)
     sections = re.findall(r"^\.(\S+)\s+(\d+)", run("arm-none-eabi-size", "-A", folder / "m.o"), re.M)
     code = sum(int(size) for name, size in sections if name.startswith("text"))
     weights = sum(int(size) for name, size in sections if name.startswith("rodata"))
@@ -137,6 +155,7 @@ def measure_models(parser, measure):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--target", default="cortex-m4", choices=BOARDS)
+    parser.add_argument("-O", dest="level", default="2", help="optimization level of the object for the target")
     parser.add_argument("--steps", action="store_true")
     measure_models(parser, measure)
 

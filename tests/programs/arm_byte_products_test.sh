@@ -49,6 +49,8 @@ for target in cortex-m4 cortex-m7 cortex-m33; do
   echo "$target: equal, $(grep -c smlad network.s) smlad"
   grep -q smlad network.s
 done
+run cortex-m4 arm-linux-gnueabihf-gcc qemu-arm -Os
+cmp network.x86-64 network.cortex-m4
 "$dlcc" network.rly -o network.s --emit=asm --prefix m --target cortex-m3
 ! grep smlad network.s
 

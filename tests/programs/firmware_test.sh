@@ -20,6 +20,9 @@ for file in model status weights; do
 done
 text=$(arm-none-eabi-size model.o status.o weights.o | awk 'NR > 1 { sum += $1 } END { print sum }')
 [ "$text" -le 2048 ] || fail "the runtime has $text bytes of code"
+# Of the compiler's own functions, the runtime needs only products and shifts of 64-bit integers: no divisions, no floats.
+! arm-none-eabi-nm --undefined-only model.o status.o weights.o | grep ' U ' | grep -vE ' (__aeabi_(lmul|llsl|llsr)|dlcc_.*)$' ||
+  fail "the runtime needs other functions"
 
 for core in cortex-m0plus cortex-m3 cortex-m4 cortex-m7 cortex-m33 cortex-m55; do
   make -s clean

@@ -6,8 +6,8 @@
 // given. --emulate=TARGET runs the object for this target under qemu instead, and is skipped (exit status 77) if the
 // cross compiler or qemu is not installed; --emulate=TARGET:qemu-system-arm runs it on a board without an operating
 // system, and leaves out whole networks, whose weights exceed the board's memory. --sample=N verifies N cases, evenly
-// spaced among those that a root has. Other options are those of dlcc: -mcpu=CPU, -O0, --threads=N, --accuracy=strict.
-// The last line has the numbers of passed and failed cases.
+// spaced among those that a root has. Other options are those of dlcc: -mcpu=CPU, -O0, -Os, --threads=N,
+// --accuracy=strict. The last line has the numbers of passed and failed cases.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -122,6 +122,8 @@ bool set_option(CompileOptions& options, const std::string& arg) {
     options.schedule.threads = std::atoi(arg.c_str() + 10);
   else if (arg == "-O0")
     options.optimization = 0;
+  else if (arg == "-Os")
+    options.schedule.small = true;
   else if (arg == "--accuracy=strict")
     options.schedule.strict = true;
   else

@@ -1,5 +1,7 @@
 #include "tensor/passes/bind_sizes.h"
 
+#include <set>
+
 #include "tensor/verify.h"
 #include "tensor/visit.h"
 
@@ -49,11 +51,19 @@ class Binder {
 }  // namespace
 
 Kernel bind_sizes(const Kernel& kernel, const Sizes& sizes) {
-  Binder binder({sizes.begin(), sizes.end()});
+  return bind_sizes(kernel, std::map<std::string, Dim>(sizes.begin(), sizes.end()));
+}
+
+Kernel bind_sizes(const Kernel& kernel, const std::map<std::string, Dim>& sizes) {
+  Binder binder(sizes);
   Kernel result = kernel;
   for (Parameter& p : result.params) p.buffer = binder.buffer(p.buffer);
   result.body = rewrite_accesses(substitute(kernel.body, binder.numbers()), binder.accesses());
   std::erase_if(result.scalars, [](const Var& v) { return is_symbol_var(v); });
+  std::set<std::string> symbols;
+  for (const auto& [name, size] : sizes)
+    for (const Symbol& s : size.symbols()) symbols.insert(s.name);
+  for (const std::string& name : symbols) result.scalars.push_back(scalar_of({name}));
   verify_after("bind_sizes", result);
   return result;
 }

@@ -14,6 +14,9 @@ using Sizes = std::map<std::string, int64_t>;  // by the symbol's name
 // symbol of the kernel must have a size.
 Kernel bind_sizes(const Kernel&, const Sizes&);
 
+// The kernel with its symbols replaced by dims over other symbols, for which it gets scalar parameters instead.
+Kernel bind_sizes(const Kernel&, const std::map<std::string, Dim>&);
+
 // The definition with some of its symbols replaced by numbers, or by dims over other symbols.
 TensorFunction bind_sizes(const TensorFunction&, const std::map<std::string, Dim>&);
 

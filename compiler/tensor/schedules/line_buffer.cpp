@@ -92,7 +92,7 @@ class LineBufferScheduler {
 
   // `count` rows of the intermediate image, from `computed` on.
   Stmt computed_rows(const WorkItem& at, int64_t count) {
-    ContractionArea produced{at.n, round_up(at.channels, channel_block), at.computed, count};
+    ContractionArea produced{at.n, round_up(at.channels, plan_.block), at.computed, count};
     return to_line_buffer(schedule_area(plan_.producer, produced, machine_, config_), at);
   }
 
@@ -170,9 +170,9 @@ class LineBufferScheduler {
   Stmt fill_row(const Var& row) const {
     Var block = make_var("block"), x = make_var("x"), lane = make_var("lane");
     Stmt fill =
-        store(plan_.line_buffer, {worker_, Expr(block) * Expr(channel_block) + Expr(lane), row, x}, plan_.padding);
-    fill = for_loop(x, Expr(plan_.width()), LoopKind::serial, for_loop(lane, channel_block, LoopKind::vector, fill));
-    return for_loop(block, plan_.producer.panel_width / channel_block, LoopKind::serial, fill);
+        store(plan_.line_buffer, {worker_, Expr(block) * Expr(plan_.block) + Expr(lane), row, x}, plan_.padding);
+    fill = for_loop(x, Expr(plan_.width()), LoopKind::serial, for_loop(lane, plan_.block, LoopKind::vector, fill));
+    return for_loop(block, plan_.producer.panel_width / plan_.block, LoopKind::serial, fill);
   }
 
   const LineBufferPlan& plan_;

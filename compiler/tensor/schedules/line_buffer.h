@@ -12,6 +12,10 @@
 // blocks of 16 channels, with a halo of zeros along x if the padding is zero. The producer's weights are packed as in
 // contraction.h, the consumer's as in window_reduction.h.
 //
+// Where memory is scarce (Machine::memory_is_scarce), images are stored with the channels last, and so are the line
+// buffer and the consumer's weights. Panels are narrow there: usually, the line buffer holds two channels of all rows,
+// so that nothing is computed twice.
+//
 // In an image of symbolic height or width, the number of rows of a row band suits the typical size, 224, and the rows
 // of the line buffer are filled one by one:
 //
@@ -39,6 +43,7 @@ struct LineBufferPlan {
   Buffer intermediate;  // the producer's result in the definition; never stored as a whole
   Buffer line_buffer;   // scratch in its place: [worker][channel of the panel][row of the band][x]
   Layout line_buffer_layout;
+  int64_t block = channel_block;  // channels that are computed and stored together; 1: channels are stored last
   int row_dim = 0;   // dimension of `intermediate` that is cut into bands; the next one is x
   int row_axis = 0;  // the consumer's axis along row_dim
   // Other dimensions of `intermediate`, such as the batch, and the consumer's axes at which they are read; -1: one
@@ -79,6 +84,11 @@ struct LineBufferPlan {
 std::optional<LineBufferPlan> plan_line_buffer(const TensorFunction&, const std::vector<Layout>& layouts,
                                                const std::vector<bool>& constant, const ScheduleOptions&,
                                                const Machine&, const TuningConfig& = {});
+
+// The bytes of the line buffer where memory is scarce and images are stored with the channels last. Empty if there is
+// no plan that reads the producer's data where it is stored.
+std::optional<int64_t> line_buffer_bytes(const TensorFunction&, const std::vector<bool>& constant,
+                                         const ScheduleOptions&, const Machine&);
 
 // Whether line-buffer fusion is estimated to be faster than two functions, if images are stored in blocks of channels:
 // the intermediate image does not fit the cache, and transferring it takes longer than computing the rows that bands

@@ -38,16 +38,22 @@ class LineBufferPlanner {
 
  private:
   bool plan_producer() {
-    int channels = channel_axis(chain_.first, constant_, channel_block);
+    plan_.block = machine_.memory_is_scarce ? 1 : channel_block;
+    int channels = channel_axis(chain_.first, constant_, plan_.block);
     if (channels < 0) return false;
-    intermediate_layout_ = blocked_layout(intermediate_->shape, channels, channel_block, Layout::Tail::unspecified);
+    intermediate_layout_ = in_blocks(intermediate_->shape, channels);
     std::vector<Layout> layouts(layouts_.begin(), layouts_.begin() + static_cast<std::ptrdiff_t>(constant_.size()));
     layouts.push_back(intermediate_layout_);
-    auto producer = plan_contraction(chain_.first, layouts, constant_, options_, machine_, true, config_);
+    auto producer = plan_contraction(chain_.first, layouts, constant_, options_, machine_, plan_.block > 1, config_);
     if (!producer || producer->n_axis != channels || !producer->batch_axes.empty()) return false;
     plan_.producer = std::move(*producer);
-    plan_.panels = ceil_div(round_up(plan_.extent(channels).value(), channel_block), plan_.producer.panel_width);
+    plan_.panels = ceil_div(round_up(plan_.extent(channels).value(), plan_.block), plan_.producer.panel_width);
     return true;
+  }
+
+  Layout in_blocks(const Shape& shape, int channels) const {
+    return plan_.block == 1 ? layout_with_last(shape, channels)
+                            : blocked_layout(shape, channels, plan_.block, Layout::Tail::unspecified);
   }
 
   bool plan_consumer() {
@@ -60,6 +66,9 @@ class LineBufferPlanner {
     auto consumer = plan_window_reduction(f, 0, layouts, constant);
     if (!consumer || (f.stages.size() > 1) != consumer->epilogue.has_value()) return false;
     plan_.consumer = std::move(*consumer);
+    if (plan_.block == 1)
+      for (auto& [constant, layout] : plan_.consumer.constants)
+        layout = layout_with_last(constant->shape, layout.parts.back().axis);
     return true;
   }
 
@@ -138,7 +147,7 @@ class LineBufferPlanner {
       rows = std::max(rows, plan_.rows_computed() + std::max<int64_t>(-plan_.first_read, 0)) + plan_.rows_above();
     const Shape shape = {plan_.workers, plan_.producer.panel_width, rows, plan_.width()};
     plan_.line_buffer = make_buffer("lines", intermediate_->type, shape, Scope::global, storage_alignment);
-    plan_.line_buffer_layout = blocked_layout(shape, 1, channel_block, Layout::Tail::unspecified);
+    plan_.line_buffer_layout = in_blocks(shape, 1);
     if (!plan_.padding || !is_literal(plan_.padding, 0)) return;
     std::vector<Halo> wanted(shape.size());
     wanted.back() = *x_read_;
@@ -165,6 +174,27 @@ std::optional<LineBufferPlan> plan_line_buffer(const TensorFunction& f, const st
   auto chain = split_at_window_reduction(f);
   if (!chain) return std::nullopt;
   return LineBufferPlanner(*chain, layouts, constant, options, machine, config).run();
+}
+
+std::optional<int64_t> line_buffer_bytes(const TensorFunction& f, const std::vector<bool>& constant,
+                                         const ScheduleOptions& options, const Machine& machine) {
+  auto chain = split_at_window_reduction(f);
+  const int channels = chain ? channel_axis(chain->first, constant, 1) : -1;
+  if (channels < 0 || !is_static(f.results[0]->shape)) return std::nullopt;
+  std::vector<Layout> layouts;
+  for (size_t k = 0; k < constant.size(); ++k) {
+    const Shape& shape = f.params[k]->shape;
+    const bool is_image = !constant[k] && shape.size() == chain->first.results[0]->shape.size();
+    layouts.push_back(is_image ? layout_with_last(shape, channels) : Layout{});
+  }
+  const int axis = axis_read_at(chain->second.stages[0], chain->first.results[0], channels);
+  if (axis < 0) return std::nullopt;
+  layouts.push_back(layout_with_last(f.results[0]->shape, axis));
+  const auto plan = LineBufferPlanner(*chain, layouts, constant, options, machine, {}).run();
+  if (!plan || plan->producer.data_copy || plan->producer.packs_at_run_time) return std::nullopt;
+  const Buffer& lines = plan->line_buffer;
+  const Shape stored = physical_shape(plan->line_buffer_layout, lines->shape);
+  return product(stored).value() * bits(lines->type) / 8;
 }
 
 bool prefers_line_buffer(const TensorFunction& f, const std::vector<bool>& constant, const ScheduleOptions& options,

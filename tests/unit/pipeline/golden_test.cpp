@@ -1,7 +1,6 @@
 // Golden tests (golden.h) of lowered programs, of single kernels and of kernels after the passes before code
 // generation. The command for a program with its storage plan, or for all of its kernels as they are emitted, is TARGET
-// [CPU]
-// [--accuracy=strict] [--threads=N], for a kernel KERNEL and the same.
+// [CPU] [--accuracy=strict] [-Os] [--threads=N], for a kernel KERNEL and the same.
 #include "golden.h"
 
 #include "lower/check_plan.h"
@@ -20,6 +19,8 @@ CompileOptions options_of(const std::string& command) {
   for (std::string word; words >> word;) {
     if (word == "--accuracy=strict")
       options.schedule.strict = true;
+    else if (word == "-Os")
+      options.schedule.small = true;
     else if (word.starts_with(threads))
       options.schedule.threads = std::stoi(word.substr(threads.size()));
     else

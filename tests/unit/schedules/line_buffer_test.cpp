@@ -16,6 +16,11 @@ using namespace dlcc::test;
 namespace {
 
 const Machine medium_cache{.vector_bytes = 64, .vector_registers = 32, .l2_bytes = 32 << 10};
+const Machine microcontroller{.vector_bytes = 4,
+                              .vector_registers = 32,
+                              .general_registers = 13,
+                              .prefetch_streams = 0,
+                              .memory_is_scarce = true};
 
 struct Window {
   int64_t k = 3, stride = 1, dilation = 1, pad = 1;
@@ -100,6 +105,22 @@ void check_expansion(const Conv& c, const Depthwise& w, DepthwiseEpilogue epilog
   check_line_buffer(expansion(c, w, epilogue));
 }
 
+// The same where memory is scarce and images are stored with the channels last. The line buffer holds all rows of some
+// channels.
+void check_scarce_line_buffer(const TensorFunction& f, const Dim& lines_rows) {
+  auto [constant, layouts] = operands_of(f);
+  for (size_t k = 0; k < layouts.size(); ++k)
+    if (k == constant.size() || !constant[k])
+      layouts[k] = layout_with_last(k == constant.size() ? f.results[0]->shape : f.params[k]->shape, 1);
+  CAPTURE(print(f));
+  const auto plan = plan_line_buffer(f, layouts, constant, {}, microcontroller);
+  REQUIRE(plan);
+  CHECK(plan->rows == plan->result_rows().value());
+  CHECK(plan->line_buffer->shape[2] == lines_rows);
+  CHECK(line_buffer_bytes(f, constant, {}, microcontroller));
+  check_schedule(f, constant, layouts, {}, {microcontroller});
+}
+
 std::vector<bool> all_but_image(const TensorFunction& f) {
   std::vector<bool> constant(f.params.size(), true);
   constant[0] = false;
@@ -121,6 +142,21 @@ TEST_CASE("line-buffer fusion of an expansion and its depthwise convolution") {
   check_expansion({.c = 4, .h = 5, .w = 6, .o = 112, .k = 1, .pad = 0}, {});  // the last panel is narrower
   check_expansion({.c = 16, .h = 2, .w = 3, .o = 16, .k = 1, .pad = 0}, {.k = 5, .pad = 2});
   check_expansion({.c = 64, .h = 9, .w = 7, .o = 24, .k = 1, .pad = 0}, {});  // alone it would be K-interleaved
+}
+
+TEST_CASE("line-buffer fusion where memory is scarce") {
+  const Conv wide{.c = 8, .h = 14, .w = 11, .o = 48, .k = 1, .pad = 0};
+  for (DepthwiseEpilogue b : {DepthwiseEpilogue::nothing, DepthwiseEpilogue::bounds, DepthwiseEpilogue::residual})
+    check_scarce_line_buffer(expansion(wide, {}, b), 16);
+  check_scarce_line_buffer(expansion(wide, {.stride = 2}), 15);
+  check_scarce_line_buffer(expansion(wide, {.k = 5, .stride = 2, .pad = 2}), 17);
+  check_scarce_line_buffer(expansion(wide, {.pad = 0}), 14);
+  check_scarce_line_buffer(expansion({.c = 5, .h = 13, .w = 7, .o = 37, .k = 1, .pad = 0}, {.dilation = 2, .pad = 2}),
+                           17);
+  check_scarce_line_buffer(expansion({.n = 2, .c = 4, .h = 5, .w = 6, .o = 33, .k = 1, .pad = 0}, {}), 7);
+  const TensorFunction first = convolution({.c = 8, .h = 9, .w = 8, .o = 36, .k = 1, .pad = 0});
+  const Shape& passed = first.results[0]->shape;
+  check_scarce_line_buffer(chain(first, pooling(passed, {.stride = 2}, max_of(dtype::f32), lowest(dtype::f32))), 11);
 }
 
 TEST_CASE("line-buffer fusion of a convolution and its pooling") {
