@@ -213,8 +213,10 @@ TEST_CASE("a depthwise convolution loads each row of the image once for all resu
   CAPTURE(text);
   // Row 2 of a tile: tap 2 of its first result, tap 1 of the second and tap 0 of the third.
   std::vector<size_t> order;
-  for (const char* update : {"+ 1, 16 * v + lane + r2], w[i1, 0, 0, r2], acc[1", "+ 2, 16 * v + lane + r2], w[i1, 0, 2, r2], acc[0",
-                             "+ 2, 16 * v + lane + r2], w[i1, 0, 1, r2], acc[1", "+ 2, 16 * v + lane + r2], w[i1, 0, 0, r2], acc[2",
+  for (const char* update : {"+ 1, 16 * v + lane + r2], w[i1, 0, 0, r2], acc[1",  //
+                             "+ 2, 16 * v + lane + r2], w[i1, 0, 2, r2], acc[0",  //
+                             "+ 2, 16 * v + lane + r2], w[i1, 0, 1, r2], acc[1",  //
+                             "+ 2, 16 * v + lane + r2], w[i1, 0, 0, r2], acc[2",  //
                              "+ 3, 16 * v + lane + r2], w[i1, 0, 2, r2], acc[1"})
     order.push_back(text.find(update));
   CHECK(std::ranges::is_sorted(order));
