@@ -121,11 +121,13 @@ Value* KernelEmitter::emit_division(BinaryOp op, Value* a, Value* b, bool is_sig
 Value* KernelEmitter::emit_shift(BinaryOp op, Value* a, Value* b, bool is_signed) {
   int64_t width = a->getType()->getScalarSizeInBits();
   Value* in_range = b_.CreateICmpULT(b, constant_like(b, width));
-  if (op == BinaryOp::shr && is_signed)
-    return b_.CreateAShr(a, b_.CreateSelect(in_range, b, constant_like(b, width - 1)));
-  Value* amount = b_.CreateSelect(in_range, b, constant_like(b, 0));
-  Value* shifted = op == BinaryOp::shl ? b_.CreateShl(a, amount) : b_.CreateLShr(a, amount);
-  return b_.CreateSelect(in_range, shifted, constant_like(a, 0));
+  auto shift = [&](Value* amount) {
+    if (op == BinaryOp::shl) return b_.CreateShl(a, amount);
+    return is_signed ? b_.CreateAShr(a, amount) : b_.CreateLShr(a, amount);
+  };
+  if (auto* known = llvm::dyn_cast<llvm::Constant>(in_range); known && known->isAllOnesValue()) return shift(b);
+  if (op == BinaryOp::shr && is_signed) return shift(b_.CreateSelect(in_range, b, constant_like(b, width - 1)));
+  return b_.CreateSelect(in_range, shift(b_.CreateSelect(in_range, b, constant_like(b, 0))), constant_like(a, 0));
 }
 
 // ---- fused multiply-add ----------------------------------------------------------------------------------

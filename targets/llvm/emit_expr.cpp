@@ -209,6 +209,7 @@ Value* KernelEmitter::emit_binary(const Expr& e, const Binary& x) {
     case BinaryOp::sub:
       return b_.CreateFSub(a, b);
     case BinaryOp::mul:
+      if (Value* scaled = emit_scaling(a, b)) return scaled;
       return b_.CreateFMul(a, b);
     case BinaryOp::div:
       return b_.CreateFDiv(a, b);

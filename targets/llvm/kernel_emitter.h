@@ -1,8 +1,8 @@
 // The state of emitting one kernel as an LLVM function. Its members are defined in the files that emit expressions
-// (emit_expr.cpp), arithmetic (emit_arithmetic.cpp), rounding (emit_rounding.cpp), conversions (emit_cast.cpp), indices
-// (emit_index.cpp), addresses (emit_address.cpp), memory accesses (emit_memory.cpp), statements (emit_kernel.cpp),
-// intrinsic calls (emit_intrinsic.cpp), outlined functions (emit_function.cpp), parallel loops (emit_parallel.cpp) and
-// scalars of the program (emit_scalar.cpp).
+// (emit_expr.cpp), arithmetic (emit_arithmetic.cpp), rounding (emit_rounding.cpp, emit_scaling.cpp), conversions
+// (emit_cast.cpp), indices (emit_index.cpp), addresses (emit_address.cpp), memory accesses (emit_memory.cpp),
+// statements (emit_kernel.cpp), intrinsic calls (emit_intrinsic.cpp), outlined functions (emit_function.cpp), parallel
+// loops (emit_parallel.cpp) and scalars of the program (emit_scalar.cpp).
 #pragma once
 
 #include <llvm/IR/IRBuilder.h>
@@ -146,6 +146,9 @@ class KernelEmitter {
   // it is not one.
   Value* emit_rounded_cast(const tensor::Cast&, DType to);
   Value* emit_square_root(Value*);
+
+  // ---- multiplication by a power of two (emit_scaling.cpp)
+  Value* emit_scaling(Value* a, Value* b);  // null if a * b is none, or the CPU has no instruction for it
 
   // ---- conversions (emit_cast.cpp)
   Value* emit_cast(Value*, DType from, DType to, bool saturate);

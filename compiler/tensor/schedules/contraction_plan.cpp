@@ -7,6 +7,7 @@
 #include "tensor/layout.h"
 #include "tensor/schedules/contraction.h"
 #include "tensor/schedules/loops.h"
+#include "tensor/schedules/tap_axes.h"
 #include "tensor/simplify.h"
 #include "tensor/visit.h"
 
@@ -301,12 +302,12 @@ class ContractionPlanner {
     return are_bytes && machine_.byte_products != ByteProducts::none;
   }
 
-  // A dense image of bytes stores the channels of a pixel far from each other. If the channels fill whole blocks, a
-  // copy stores them in blocks, so that dot products of bytes can be used.
+  // A dense image stores the channels of a pixel far from each other. If the channels fill whole blocks, a copy stores
+  // them in blocks: of bytes, so that dot products of bytes can be used; of floats, where blocks save products.
   void copy_into_blocks() {
     const Shape& shape = data().buffer->shape;
     const bool gathers = std::ranges::any_of(plan_.data_strides, [](int64_t s) { return s != 1; });
-    if (!multiplies_bytes() || !is_constant(weights().buffer)) return;
+    if (!(multiplies_bytes() || blocks_save_products()) || !is_constant(weights().buffer)) return;
     if (!reads_inside_ || gathers || data().indices.size() < 3) return;
     if (!normalized(layout_of(data().buffer), shape).is_dense()) return;
     const Axis& channels = stage().reduction->axes[0];
@@ -319,6 +320,25 @@ class ContractionPlanner {
     plan_.fill = data().otherwise;
     if (data().otherwise) blocks = with_halo(std::move(blocks), shape, halo_read(data(), stage()));
     copy_data("blocks", shape, std::move(blocks), std::vector<int64_t>(shape.size(), 1));
+  }
+
+  // Whether a copy of an image of floats in channel blocks saves more products than it costs. With the channels of a
+  // block innermost, columns of taps that read padding are left out, too; the weights are read in the order in which
+  // they are stored, also if rows of taps are outermost; and pairs of channels can be interleaved.
+  bool blocks_save_products() const {
+    const Shape& shape = data().buffer->shape;
+    if (!is_static(shape) || !is_float(data().buffer->type)) return false;
+    double products = 1;  // for each element of the image and vector of N
+    for (const Axis& a : stage().axes) products *= static_cast<double>(a.extent.value());
+    for (const Axis& a : stage().reduction->axes) products *= static_cast<double>(a.extent.value());
+    products /= static_cast<double>(product(shape).value() * channel_block);
+    double kept = 1;
+    for (const TapAxis& a : tap_axes(data(), stage()))
+      if (const double share = share_of_padding(a, stage(), 1); share >= machine_.min_share_of_padding)
+        kept *= 1 - share;
+    if (const int64_t halves = half_blocks_to_interleave(); halves > 0)
+      kept *= static_cast<double>(halves) / static_cast<double>(halves + 1);
+    return products * (1 - kept) >= machine_.block_copy_cost;
   }
 
   // Selects dot products of bytes for products of the machine's type of data and signed weights in int32. The data must
@@ -358,23 +378,28 @@ class ContractionPlanner {
            std::ranges::any_of(weights().indices, [&](const Expr& i) { return is_var(i, k); });
   }
 
-  // Selects K-interleaved packing in pairs if N is small and ends with half a channel block. With a larger N, panels
-  // would end within blocks of the result. The data's blocks must have an even number of K indices, so that a pair is
-  // one load.
+  // The number of half channel blocks of N if it is odd and small, so that K-interleaving in pairs wastes fewer lanes;
+  // else 0. With a larger N, panels would end within blocks of the result.
+  int64_t half_blocks_to_interleave() const {
+    int64_t k = 1;
+    for (const Axis& a : stage().reduction->axes) k *= a.extent.value();
+    const bool grouped = uses(data(), stage().axes[static_cast<size_t>(plan_.n_axis)].var);
+    const int64_t halves = ceil_div(extent(plan_.n_axis), channel_block / 2);
+    const bool is_small = halves % 2 == 1 && halves <= machine_.max_half_blocks_to_interleave;
+    return is_small && !grouped && k >= machine_.min_k_to_interleave && !config_.panel_width ? halves : 0;
+  }
+
+  // Selects K-interleaved packing in pairs if N is small and ends with half a channel block. The data's blocks must
+  // have an even number of K indices, so that a pair is one load.
   void interleave_k() {
     constexpr int64_t pair = 2;
     const auto& reduced = stage().reduction->axes;
-    int64_t k = 1;
-    for (const Axis& a : reduced) k *= a.extent.value();
     bool pairs = plan_.blocked_k >= 0 && plan_.k_block % pair == 0 &&
                  reduced[static_cast<size_t>(plan_.blocked_k)].extent.value() % pair == 0;
-    bool grouped = uses(data(), stage().axes[static_cast<size_t>(plan_.n_axis)].var);
     pairs &= machine_.lanes(bits(stage().results[0]->type)) >= pair;
-    if (!pairs || !reads_inside_ || grouped || k < machine_.min_k_to_interleave || config_.panel_width ||
-        !is_constant(weights().buffer))
-      return;
-    int64_t half = channel_block / pair, halves = ceil_div(extent(plan_.n_axis), half);
-    if (halves % pair == 0 || halves > machine_.max_half_blocks_to_interleave) return;
+    if (!pairs || !reads_inside_ || !is_constant(weights().buffer)) return;
+    const int64_t half = channel_block / pair, halves = half_blocks_to_interleave();
+    if (halves == 0) return;
     // A tile with one vector of N needs a load for each product; a wider tile without interleaving is faster.
     int64_t n_per_vector = std::min<int64_t>(machine_.lanes(bits(weights().buffer->type)), channel_block) / pair;
     if (halves > 1 && choose_register_tile(machine_, n_per_vector, halves * half, pair).vectors == 1) return;

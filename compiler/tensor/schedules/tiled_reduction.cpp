@@ -1,7 +1,6 @@
 #include "tensor/schedules/tiled_reduction.h"
 
 #include <algorithm>
-#include <bit>
 #include <functional>
 #include <iterator>
 
@@ -11,18 +10,12 @@
 #include "tensor/schedules/loops.h"
 #include "tensor/schedules/row_reduction.h"
 #include "tensor/schedules/sizes.h"
+#include "tensor/schedules/tiled_reduction_tile.h"
 #include "tensor/simplify.h"
 #include "tensor/visit.h"
 
 namespace dlcc::tensor {
 namespace {
-
-// The distance along the row of the elements that a load gives to neighbouring results; 0 if it is one element.
-int64_t lane_stride(const Load& l, const Var& row) {
-  for (const Expr& i : l.indices)
-    if (uses(i, row)) return stride_along(i, row).value_or(1);
-  return 0;
-}
 
 double typical_elements(const Shape& shape) {
   double n = 1;
@@ -149,136 +142,6 @@ class TiledReductionPlanner {
   TiledReductionPlan plan_;
 };
 
-// ---- register tiles
-
-Repetition repetition_of(const TiledReductionPlan& plan) {
-  return plan.may_overwrite_operand ? Repetition::forbidden : Repetition::allowed;
-}
-
-struct TileShape {
-  int unrolled_axis = -1;  // of the stage, or -1
-  int64_t unrolled = 1;    // its indices in a tile
-  int64_t vectors = 1;     // of the row
-  bool shares_vectors = false;
-  bool shares_operands = false;  // whether indices of the unrolled axis read the same elements, vectors or single ones
-};
-
-// Chooses the tile with the lowest cost for each result. In units of the time of one multiply-add, a tile takes as long
-// as its multiply-adds, its loads, or the latency of the additions, whichever is longest, and the overhead of its
-// loops.
-class TileChooser {
- public:
-  TileChooser(const TiledReductionPlan& plan, const Machine& machine, int64_t lanes, Repetition repetition)
-      : stage_(plan.reduced),
-        row_(plan.row_axis),
-        by_row_(plan.by_row),
-        machine_(machine),
-        lanes_(lanes),
-        repetition_(repetition),
-        loads_(loads_of(plan.reduced.values[0])) {
-    for (const Load& l : loads_) strides_.push_back(lane_stride(l, stage_.axes[static_cast<size_t>(row_)].var));
-  }
-
-  TileShape run() {
-    consider(-1, 1);
-    if (by_row_) return best_;
-    for (int axis = static_cast<int>(stage_.axes.size()); axis-- > 0;)
-      for (int64_t unrolled = 2;
-           axis != row_ && unrolled <= std::min(typical_extent(axis), machine_.max_unrolled_indices); ++unrolled)
-        consider(axis, unrolled);
-    return best_;
-  }
-
- private:
-  int64_t typical_extent(int axis) const { return typical_image_size(stage_.axes[static_cast<size_t>(axis)].extent); }
-
-  void consider(int axis, int64_t unrolled) {
-    const std::vector<bool> shared = loads_shared_along(axis, unrolled);
-    bool shares_vectors = false, shares_operands = false;
-    for (size_t k = 0; unrolled > 1 && k < loads_.size(); ++k) {
-      shares_operands |= shared[k];
-      shares_vectors |= shared[k] && strides_[k] > 0;
-    }
-    const int64_t extent = axis < 0 ? 1 : typical_extent(axis), width = typical_extent(row_);
-    // A row narrower than a vector may have two vectors of fewer lanes.
-    const int64_t lanes = std::min(lanes_, static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(width))));
-    const int64_t most = std::clamp<int64_t>(ceil_div(width, lanes), 1, machine_.max_row_vectors);
-    for (int64_t vectors = 1; vectors <= most; ++vectors) {
-      if (unrolled * vectors > 1 && !fits_registers(unrolled, vectors, shared)) break;
-      double time = 0;
-      for (const RowPart& part : cut_row(width, vectors, lanes_, repetition_)) {
-        auto of_tile = [&](int64_t indices) { return time_of_tile(indices, part.first.vectors, shared); };
-        const double of_column = static_cast<double>(extent / unrolled) * of_tile(unrolled) +
-                                 (extent % unrolled ? of_tile(extent % unrolled) : 0);
-        time += static_cast<double>(part.tiles) * of_column / static_cast<double>(extent);
-      }
-      if (best_time_ < 0 || time < best_time_)
-        best_ = {axis, unrolled, vectors, shares_vectors, shares_operands}, best_time_ = time;
-    }
-  }
-
-  // The vectors that load `k` gives to a tile.
-  int64_t values_of(size_t k, int64_t unrolled, int64_t vectors, const std::vector<bool>& shared) const {
-    return (shared[k] ? 1 : unrolled) * (strides_[k] > 0 ? vectors : 1);
-  }
-
-  double time_of_tile(int64_t unrolled, int64_t vectors, const std::vector<bool>& shared) const {
-    double loads = 0;
-    for (size_t k = 0; k < loads_.size(); ++k)
-      loads += static_cast<double>(values_of(k, unrolled, vectors, shared)) * lines_of(k);
-    const auto updates = static_cast<double>(std::max<int64_t>(unrolled * vectors, machine_.accumulators_in_flight));
-    return std::max(updates, loads) + machine_.tile_overhead;
-  }
-
-  // The accesses to cache lines of a vector of load `k`, which is made of `stride` vectors of neighbours. A vector of
-  // a tap begins anywhere in a line, so that one as long as a line is in two.
-  double lines_of(size_t k) const {
-    if (strides_[k] == 0) return 1;
-    const int64_t bytes = strides_[k] * lanes_ * bits(loads_[k].buffer->type) / 8;
-    return static_cast<double>(strides_[k]) +
-           static_cast<double>(bytes) / static_cast<double>(machine_.cache_line_bytes);
-  }
-
-  bool fits_registers(int64_t unrolled, int64_t vectors, const std::vector<bool>& shared) const {
-    int64_t kept = 0, shuffled = 0;  // for a strided vector: `stride` loaded vectors and two shuffle masks
-    for (size_t k = 0; k < loads_.size(); ++k) {
-      if (shared[k]) kept += values_of(k, unrolled, vectors, shared) * (is_widened(k) ? 2 : 1);
-      if (strides_[k] > 1) shuffled = strides_[k] + 2;
-    }
-    const int64_t product = machine_.has_fma ? 1 : machine_.product_registers;
-    return unrolled * vectors + kept + shuffled + product + machine_.unassigned_registers <= machine_.vector_registers;
-  }
-
-  // Whether the elements of the load become wider before they are combined: both forms are in registers for a while.
-  bool is_widened(size_t k) const { return bits(loads_[k].buffer->type) < bits(stage_.values[0].type()); }
-
-  // Which loads read the same element for all indices of a tile.
-  std::vector<bool> loads_shared_along(int axis, int64_t unrolled) const {
-    if (axis < 0) return std::vector<bool>(loads_.size(), true);
-    Ranges ranges = ranges_of(stage_);
-    const Var tile = make_var("tile"), u = make_var("u");
-    ranges[tile] = {0, typical_extent(axis) / unrolled - 1};
-    ranges[u] = {0, unrolled - 1};
-    const Substitution at = {{stage_.axes[static_cast<size_t>(axis)].var, Expr(tile) * Expr(unrolled) + Expr(u)}};
-    std::vector<bool> shared;
-    for (const Load& l : loads_)
-      shared.push_back(
-          std::ranges::none_of(l.indices, [&](const Expr& i) { return uses(simplify(substitute(i, at), ranges), u); }));
-    return shared;
-  }
-
-  const Stage& stage_;
-  int row_;
-  bool by_row_;
-  const Machine& machine_;
-  int64_t lanes_;
-  Repetition repetition_;
-  std::vector<Load> loads_;
-  std::vector<int64_t> strides_;  // lane_stride of each load
-  TileShape best_;
-  double best_time_ = -1;
-};
-
 // ---- the loop nest
 
 class TiledReductionScheduler {
@@ -289,7 +152,7 @@ class TiledReductionScheduler {
         stage_(plan.reduced),
         epilogue_(plan.reduced, plan.epilogue ? &*plan.epilogue : nullptr) {
     lanes_ = lanes_of(stage_, machine);
-    tile_ = TileChooser(plan, machine, lanes_, repetition_of(plan)).run();
+    tile_ = choose_tile(plan, machine);
   }
 
   Stmt run() {
@@ -394,11 +257,14 @@ class TiledReductionScheduler {
       return for_loop(u, count, LoopKind::unrolled, for_loop(v, row.vectors, LoopKind::unrolled, s));
     };
     Stmt init = all([&](const auto& e, const auto&) { return store(acc, e, r.identity[0]); });
-    Stmt add = all([&](const auto& e, const auto& index) {
+    auto add = [&](const auto& e, const auto& index) {
       return store(acc, e, combined(r, load(acc, e), at_index(stage_.values[0], stage_, index), machine_));
-    });
+    };
     Stmt results = all([&](const auto& e, const auto& index) { return epilogue_.store_total(load(acc, e), index); });
-    Stmt sums = allocate(acc, sequence({init, reduced_loops(add, count * row.vectors), results}));
+    const Stmt sum = tile_.rows && count > 1
+                         ? sums_by_row(first, count, row, add)
+                         : reduced_loops(all(add), 0, stage_.reduction->axes.size(), count * row.vectors);
+    Stmt sums = allocate(acc, sequence({init, sum, results}));
     if (!epilogue_.has_finish()) return sums;
     // Vectors overlap, but each element is finished once.
     Var u = make_var("u");
@@ -406,14 +272,14 @@ class TiledReductionScheduler {
     return sequence({sums, for_loop(u, count, LoopKind::serial, vector_loop(Dim(row.width), "x", finish))});
   }
 
-  // A short innermost loop is unrolled, unless it has strided loads: LLVM would keep the vectors that neighbouring taps
-  // share, and spill.
-  Stmt reduced_loops(Stmt body, int64_t accumulators) const {
+  // The loops over the reduced axes [begin, end). A short innermost loop is unrolled, unless it has strided loads: LLVM
+  // would keep the vectors that neighbouring taps share, and spill.
+  Stmt reduced_loops(Stmt body, size_t begin, size_t end, int64_t accumulators) const {
     const std::vector<Axis>& axes = stage_.reduction->axes;
     const auto loads = loads_of(stage_.values[0]);
     const bool is_strided =
         std::ranges::any_of(loads, [&](const Load& l) { return lane_stride(l, axis(plan_.row_axis).var) > 1; });
-    for (size_t k = axes.size(); k-- > 0;) {
+    for (size_t k = end; k-- > begin;) {
       const Dim& extent = axes[k].extent;
       const bool is_short = k + 1 == axes.size() && extent.is_constant() && !is_strided &&
                             extent.value() * accumulators <= machine_.max_unrolled_updates;
@@ -421,6 +287,28 @@ class TiledReductionScheduler {
       body = for_loop(axes[k].var, Expr(extent), is_short ? LoopKind::unrolled : LoopKind::serial, body);
     }
     return body;
+  }
+
+  // The sums of a tile whose indices of the unrolled axis share rows: for each row, the products of all indices and
+  // taps that read it.
+  template <class Add>
+  Stmt sums_by_row(const Expr& first, int64_t count, const RowVectors& row, const Add& add) const {
+    const Axis& taps = stage_.reduction->axes[tile_.rows->tap];
+    const int64_t updates = count * row.vectors * taps.extent.value();
+    std::vector<Stmt> all;
+    for (const auto& readers : readers_of_rows(*tile_.rows, count, taps.extent.value())) {
+      std::vector<Stmt> of_row;
+      for (const auto& [u, tap] : readers) {
+        Var v = make_var("v"), lane = make_var("lane");
+        const std::vector<Expr> element = {u, v, lane};
+        Stmt s = add(element, index(first + Expr(u), row.begin(v) + Expr(lane)));
+        s = for_loop(lane, row.lanes, LoopKind::vector, substitute(s, {{taps.var, Expr(tap)}}));
+        of_row.push_back(for_loop(v, row.vectors, LoopKind::unrolled, s));
+      }
+      all.push_back(
+          reduced_loops(sequence(std::move(of_row)), tile_.rows->tap + 1, stage_.reduction->axes.size(), updates));
+    }
+    return reduced_loops(sequence(std::move(all)), 0, tile_.rows->tap, count * row.vectors);
   }
 
   // The condition under which a tap of the reduced axis reads the image for the pixels of a tile, which are in one row.
@@ -455,10 +343,6 @@ std::optional<TiledReductionPlan> plan_tiled_reduction(const TensorFunction& f, 
                                                        const std::map<Buffer, Layout>& layouts,
                                                        const Machine& machine) {
   return TiledReductionPlanner(f, k, layouts, machine).run();
-}
-
-bool shares_vectors(const TiledReductionPlan& plan, const Machine& machine) {
-  return TileChooser(plan, machine, lanes_of(plan.reduced, machine), repetition_of(plan)).run().shares_vectors;
 }
 
 Stmt schedule_tiled_reduction(const TiledReductionPlan& plan, const Machine& machine) {

@@ -9,21 +9,21 @@ namespace dlcc::tensor {
 namespace {
 
 // Every member of Machine. A member that is missing here does not compile: there would be one name too few.
-#define MACHINE_MEMBERS                                                                                            \
-  vector_bytes, vector_registers, general_registers, has_fma, has_fpu, has_long_multiply, multiplies_by_lane,      \
-      byte_products, fma_units, accumulators_in_flight, product_registers, paired_product_registers,               \
-      byte_pair_registers, unassigned_registers, cache_line_bytes, l1_bytes, l2_bytes, l1_way_bytes, l1_ways,      \
-      machine_balance, prefetch_streams, min_k_blocks_to_prefetch, min_n_of_contraction, tile_overhead,            \
-      tile_row_overhead, grid_overhead, min_k_of_split_sums, k_unroll, scalar_k_unroll, min_share_of_padding,      \
-      min_unrolled_blocks, tiles_per_m_block, max_uncut_m_blocks, row_block_sizes, panel_widths, panels_at_once,   \
-      max_n_of_exact_panels, max_m_of_shared_panels, max_m_of_dot_products, max_m_of_weights_in_place,             \
-      max_tiles_of_early_k_blocking, min_n_to_gather, memory_is_scarce, min_k_to_interleave,                       \
-      max_half_blocks_to_interleave, winograd_transform_cost, winograd_block_bytes, min_winograd_tiles_per_thread, \
-      max_unrolled_updates, max_row_tiles, shared_element_registers, max_results_of_several_blocks,                \
-      max_unrolled_indices, max_row_vectors, max_lane_stride, dense_result_overhead, dense_copy_cost,              \
-      min_reads_to_copy, elementwise_chunk, min_elementwise_chunks, min_table_uses, max_unrolled_period,           \
-      max_broadcast_versions, max_transposed_tile, row_accumulators, call_cost, fork_cost, min_task_cost,          \
-      max_tasks_per_thread, register_store_cost, memory_store_cost, memory_load_cost, max_call_share,              \
+#define MACHINE_MEMBERS                                                                                                \
+  vector_bytes, vector_registers, general_registers, has_fma, has_fpu, has_long_multiply, multiplies_by_lane,          \
+      byte_products, fma_units, accumulators_in_flight, product_registers, paired_product_registers,                   \
+      byte_pair_registers, unassigned_registers, cache_line_bytes, l1_bytes, l2_bytes, l1_way_bytes, l1_ways,          \
+      machine_balance, prefetch_streams, min_k_blocks_to_prefetch, min_n_of_contraction, tile_overhead,                \
+      tile_row_overhead, grid_overhead, min_k_of_split_sums, k_unroll, scalar_k_unroll, min_share_of_padding,          \
+      block_copy_cost, min_unrolled_blocks, tiles_per_m_block, max_uncut_m_blocks, row_block_sizes, panel_widths,      \
+      panels_at_once, max_n_of_exact_panels, max_m_of_shared_panels, max_m_of_dot_products, max_m_of_weights_in_place, \
+      max_tiles_of_early_k_blocking, min_n_to_gather, memory_is_scarce, min_k_to_interleave,                           \
+      max_half_blocks_to_interleave, winograd_transform_cost, winograd_block_bytes, min_winograd_tiles_per_thread,     \
+      max_unrolled_updates, max_row_tiles, shared_element_registers, max_results_of_several_blocks,                    \
+      max_unrolled_indices, max_row_vectors, max_lane_stride, dense_result_overhead, dense_copy_cost,                  \
+      min_reads_to_copy, elementwise_chunk, min_elementwise_chunks, min_table_uses, max_unrolled_period,               \
+      max_broadcast_versions, max_transposed_tile, row_accumulators, call_cost, fork_cost, min_task_cost,              \
+      max_tasks_per_thread, register_store_cost, memory_store_cost, memory_load_cost, max_call_share,                  \
       registers_per_loop, max_halo_growth
 
 std::string text_of(const Machine& m) {

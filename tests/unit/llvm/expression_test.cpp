@@ -2,6 +2,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <regex>
 
 #include "harness.h"
 #include "support/float_formats.h"
@@ -247,6 +248,36 @@ TEST_CASE("a fused multiply-add rounds once on every CPU") {
   check_equal(
       apply<double>(dtype::f64, dtype::f64, c, d, [](Expr x, Expr y) { return fma(x, y, literal(dtype::f64, -1.0)); }),
       expected);
+}
+
+TEST_CASE("a number times a power of two is rounded once, on AVX-512 by one instruction") {
+  auto power_of_two = [](const Expr& n) {
+    return bitcast(dtype::f32,
+                   binary(BinaryOp::shl, n + literal(dtype::i32, int64_t{127}), literal(dtype::i32, int64_t{23})));
+  };
+  const std::function<Expr(Expr, Expr)> scaled = [&](Expr x, Expr exponent) {
+    const Expr n = cast(dtype::i32, exponent), half = binary(BinaryOp::shr, n, literal(dtype::i32, int64_t{1}));
+    return x * power_of_two(half) * power_of_two(n - half);
+  };
+  // Subnormal results, ties of them, zero, the largest numbers and infinity; in vectors of 16 and 8 lanes.
+  const std::vector<float> numbers = {1 + 0x1p-23f, 1.5f, -1.25f, 0x1.fffffep0f, 0, infinity, nan};
+  std::vector<float> a, b, wanted;
+  for (const int exponent : {-150, -149, -140, -127, -126, 0, 127, 128})
+    for (const float x : numbers)
+      a.push_back(x), b.push_back(static_cast<float>(exponent)), wanted.push_back(std::ldexp(x, exponent));
+  check_equal(apply<float>(dtype::f32, dtype::f32, a, b, scaled), wanted);
+
+  Buffer x = make_buffer("x", dtype::f32, {28}), n = make_buffer("n", dtype::f32, {28}),
+         y = make_buffer("y", dtype::f32, {28});
+  Var i = make_var("i");
+  const Kernel kernel{"scaled",
+                      {{x, Access::read}, {n, Access::read}, {y, Access::write}},
+                      for_loop(i, 28, LoopKind::vector, store(y, {i}, scaled(load(x, {i}), load(n, {i}))))};
+  const std::string code = assembly(kernel, "x86-64-v4");
+  for (const char* vector : {"zmm", "ymm", "xmm"})
+    CHECK(std::regex_search(code, std::regex("vscalefps[^\n]*" + std::string(vector))));
+  CHECK(code.find("vmulps") == std::string::npos);
+  CHECK(assembly(kernel, "x86-64-v3").find("vscalefps") == std::string::npos);
 }
 
 TEST_CASE("float sums are not contracted") {

@@ -121,6 +121,24 @@ TEST_CASE("taps that read padding for all pixels of a tile are left out") {
   CHECK(has_branches({.c = 20, .h = 7, .w = 6, .o = 40, .k = 5, .stride = 2, .pad = 4, .dilation = 2}));
 }
 
+TEST_CASE("dense images of floats are copied into channel blocks where that saves products") {
+  auto is_copied = [](const Conv& p) {
+    const TensorFunction f = convolution(p);
+    const std::vector<bool> constant = weights_constant(f);
+    const std::vector<Layout> dense(f.params.size() + 1);
+    check_schedule(f, constant, dense);
+    const auto plan = plan_contraction(f, dense, constant, {}, avx512, false);
+    return plan->data_copy && plan->data_copy->name == "blocks";
+  };
+  CHECK(
+      is_copied({.c = 32, .h = 7, .w = 7, .o = 32, .k = 7, .pad = 6, .dilation = 2}));  // half of the taps are padding
+  CHECK(is_copied({.c = 32, .h = 40, .w = 40, .o = 24, .pad = 0}));                     // pairs of channels
+  CHECK(is_copied({.c = 32, .h = 6, .w = 6, .o = 64, .k = 5, .pad = 2, .groups = 2}));
+  CHECK_FALSE(is_copied({.c = 32, .h = 40, .w = 40, .o = 32}));                                 // little padding
+  CHECK_FALSE(is_copied({.c = 32, .h = 40, .w = 40, .o = 24, .k = 1, .pad = 0}));               // few products
+  CHECK_FALSE(is_copied({.c = 24, .h = 7, .w = 7, .o = 32, .k = 7, .pad = 6, .dilation = 2}));  // half a block
+}
+
 TEST_CASE("the share of taps that read padding") {
   auto shares = [](const Conv& p, int64_t count) {
     const TensorFunction f = convolution(p);

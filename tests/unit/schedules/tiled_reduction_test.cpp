@@ -4,8 +4,9 @@
 #include <doctest/doctest.h>
 
 #include "harness.h"
-#include "tensor/schedules/image_rows.h"
 #include "tensor/builder.h"
+#include "tensor/schedules/image_rows.h"
+#include "tensor/schedules/shared_rows.h"
 #include "tensor/visit.h"
 
 using namespace dlcc;
@@ -102,7 +103,7 @@ TEST_CASE("the last tile of a symbolic number of rows overlaps another one, unle
             .variants[0]);
     CAPTURE(text);
     CHECK(text.find("min(16 * tile, w - 16)") != std::string::npos);  // the padded copy
-    return text.find("min(7 * tile, h - 7)") != std::string::npos && text.find("min(4 * tile, h - 4)") != std::string::npos;
+    return text.find("min(6 * tile, h - 6)") != std::string::npos && text.find("min(3 * tile, h - 3)") != std::string::npos;
   };
   CHECK(overlaps(DepthwiseEpilogue::nothing));
   CHECK_FALSE(overlaps(DepthwiseEpilogue::residual));
@@ -184,6 +185,55 @@ TEST_CASE("narrow integers are summed in their own width") {
   d.reduce_result("y", dtype::i32, {3, 38}, sum_of(dtype::i32), {4, 3},
                   [&](Index i, Index r) { return cast(dtype::i32, x(i[0], r[0], i[1] + r[1])); });
   check_tiled(d.finish());
+}
+
+TEST_CASE("rows of an image that several indices read at other taps") {
+  using Pairs = std::vector<std::vector<std::pair<int64_t, int64_t>>>;
+  CHECK(readers_of_rows({0, 1, 1}, 2, 3) == Pairs{{{0, 0}}, {{0, 1}, {1, 0}}, {{0, 2}, {1, 1}}, {{1, 2}}});
+  CHECK(readers_of_rows({0, 2, 1}, 2, 3) == Pairs{{{0, 0}}, {{0, 1}}, {{0, 2}, {1, 0}}, {{1, 1}}, {{1, 2}}});
+  CHECK(readers_of_rows({0, 2, 2}, 2, 2) == Pairs{{{0, 0}}, {{0, 1}, {1, 0}}, {{1, 1}}});
+
+  auto rows = [](const Depthwise& shape) {
+    const TensorFunction f = depthwise(shape, DepthwiseEpilogue::nothing);
+    const Stage stage = plan_tiled_reduction(f, 0, {}, avx512)->reduced;
+    std::optional<SharedRows> found = shared_rows(stage, 3, 2);
+    CHECK_FALSE(shared_rows(stage, 3, 1));  // channels
+    CHECK_FALSE(shared_rows(stage, 3, -1));
+    return found ? std::vector<int64_t>{found->step, found->dilation} : std::vector<int64_t>{};
+  };
+  CHECK(rows({.c = 4, .h = 12, .w = 20}) == std::vector<int64_t>{1, 1});
+  CHECK(rows({.c = 4, .h = 12, .w = 20, .stride = 2}) == std::vector<int64_t>{2, 1});
+  CHECK(rows({.c = 4, .h = 12, .w = 20, .dilation = 2, .pad = 2}) == std::vector<int64_t>{1, 2});
+}
+
+TEST_CASE("a depthwise convolution loads each row of the image once for all results of a tile that read it") {
+  const TensorFunction f = depthwise({.c = 4, .h = 16, .w = 48}, DepthwiseEpilogue::nothing);
+  const std::string text = print(
+      schedule({f, weights_constant(f), std::vector<Layout>(f.params.size() + 1), {avx512}}).variants[0]);
+  CAPTURE(text);
+  // Row 2 of a tile: tap 2 of its first result, tap 1 of the second and tap 0 of the third.
+  std::vector<size_t> order;
+  for (const char* update : {"+ 1, 16 * v + lane + r2], w[i1, 0, 0, r2], acc[1",  //
+                             "+ 2, 16 * v + lane + r2], w[i1, 0, 2, r2], acc[0",  //
+                             "+ 2, 16 * v + lane + r2], w[i1, 0, 1, r2], acc[1",  //
+                             "+ 2, 16 * v + lane + r2], w[i1, 0, 0, r2], acc[2",  //
+                             "+ 3, 16 * v + lane + r2], w[i1, 0, 2, r2], acc[1"})
+    order.push_back(text.find(update));
+  CHECK(std::ranges::is_sorted(order));
+  CHECK(order.back() != std::string::npos);
+}
+
+TEST_CASE("results that share no row, and too many of them for their code, have loops over taps") {
+  auto has_loop_over_taps = [](const Depthwise& shape) {
+    const TensorFunction f = depthwise(shape, DepthwiseEpilogue::nothing);
+    const std::string text = print(
+        schedule({f, weights_constant(f), std::vector<Layout>(f.params.size() + 1), {avx512}}).variants[0]);
+    return text.find("for r1 in") != std::string::npos;
+  };
+  CHECK_FALSE(has_loop_over_taps({.c = 4, .h = 16, .w = 48, .k = 5, .pad = 2}));
+  CHECK_FALSE(has_loop_over_taps({.c = 4, .h = 16, .w = 48, .k = 5, .dilation = 2, .pad = 4}));
+  CHECK(has_loop_over_taps({.c = 4, .h = 16, .w = 48, .stride = 3}));
+  CHECK(has_loop_over_taps({.c = 4, .h = 16, .w = 48, .k = 200, .pad = 100}));
 }
 
 TEST_CASE("functions to which register tiles of a row do not apply") {

@@ -69,7 +69,7 @@ TEST_CASE("the hash of a tuning record depends on the definition, layouts, best 
                           "y[i < 4, j < 16] = sum(k < " + k + ") { x[i, k] * w[k, j] }\n}\n");
   };
   ScheduleRequest r{function("a", "8"), {false, true}, {{}, {}, {}}, {avx2, avx512}, {}, {}};
-  const uint64_t known = 14970178409099569536u;  // equal on every host: the key of tuning records
+  const uint64_t known = 7387491761051174677u;  // equal on every host: the key of tuning records
   CHECK(hash_of(r) == known);
   auto with = [&](auto change) {
     ScheduleRequest other = r;
