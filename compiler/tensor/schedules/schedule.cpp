@@ -217,6 +217,14 @@ std::map<Buffer, Layout> layouts_of_operands(const ScheduleRequest& r) {
   return layouts;
 }
 
+// Stores a constant in the parameter's layout; null for symbolic sizes.
+PackingFunction packing_of(const Buffer& b, const std::map<Buffer, Layout>& layouts) {
+  if (!is_static(b->shape)) return nullptr;
+  return [shape = static_shape(b->shape), layout = layout_of(layouts, b)](const Constant& c) {
+    return pack(c.reshaped(shape), layout);
+  };
+}
+
 // The schedule of all rows or slices at once.
 ScheduledFunction schedule_whole(ScheduleRequest r) {
   for (size_t k = 0; k < r.constant.size(); ++k)
@@ -228,6 +236,7 @@ ScheduledFunction schedule_whole(ScheduleRequest r) {
     pad_constant_vectors(r, r.layouts);
   }
   std::map<Buffer, Layout> layouts = layouts_of_operands(r);
+  const Buffer stored = has_body(f) ? nullptr : read_blocks_as_stored(f, r.layouts);
   // The configuration overrides numbers of the storage machine only. It changes the loops of that machine's kernel, and
   // the packed constants and the scratch of all kernels.
   r.machines.back() = apply_config(storage_machine(r.machines), r.config);
@@ -255,6 +264,8 @@ ScheduledFunction schedule_whole(ScheduleRequest r) {
                       : line_buffer ? decide(std::move(*line_buffer), layouts)
                                     : decide(f, layouts, r.constant, r.options.threads, storage_machine(r.machines));
 
+  if (stored) decision.constants[f.params[0]] = {stored, packing_of(f.params[0], layouts)};
+
   std::vector<Stmt> bodies;
   for (const Machine& machine : r.machines)
     bodies.push_back(decision.body(machine, &machine == &r.machines.back() ? r.config : TuningConfig()));
@@ -279,12 +290,7 @@ ScheduledFunction schedule_whole(ScheduleRequest r) {
     auto other = decision.constants.find(b);
     bool packed = other != decision.constants.end();
     params.push_back({packed ? other->second.first : b, Access::read});
-    PackingFunction pack_dense;
-    if (is_static(b->shape))
-      pack_dense = [shape = static_shape(b->shape), layout = layouts[b]](const Constant& c) {
-        return pack(c.reshaped(shape), layout);
-      };
-    result.packing.push_back(packed ? other->second.second : pack_dense);
+    result.packing.push_back(packed ? other->second.second : packing_of(b, layouts));
   }
   for (const Buffer& b : f.results) params.push_back({b, Access::write});
   for (const Buffer& b : decision.scratch) params.push_back({b, Access::scratch});

@@ -53,7 +53,7 @@ class TransposeScheduler {
     if (!l || l->otherwise || l->indices.empty() || !is_dense(l->buffer) || !is_dense(stage_.results[0])) return false;
     bool has_rows = false;
     for (size_t k = 0; k + 1 < stage_.axes.size(); ++k)
-      if (is_along(l->indices.back(), axis(k).var)) row_ = k, has_rows = true;
+      if (is_along(l->indices.back(), axis(k).var) || is_in_block(l->indices.back(), k)) row_ = k, has_rows = true;
     return has_rows && !provably_lt(rows(), size_) && !provably_lt(columns(), size_);
   }
 
@@ -62,13 +62,23 @@ class TransposeScheduler {
     return uses(index, v) && constant_integer(simplify(index - Expr(v))).has_value();
   }
 
-  // Also requires that the rows of the operand are along one dimension, and no other index depends on the tile.
+  // Whether the index is the position of axis k in its block of channels, or the number of the block. Tiles are within
+  // a block.
+  bool is_in_block(const Expr& index, size_t k, BinaryOp op = BinaryOp::floor_mod) const {
+    const Binary* division = as<Binary>(index);
+    const auto size = division ? constant_integer(division->b) : std::nullopt;
+    return division && division->op == op && is_var(division->a, axis(k).var) && size && *size % size_ == 0;
+  }
+
+  // Also requires that the rows of the operand are along one dimension, and no other index depends on the tile but the
+  // number of a block.
   bool find_intrinsic() {
     const Var &row = axis(row_).var, &column = stage_.axes.back().var;
     std::optional<size_t> dim;
     const size_t last = value().indices.size() - 1;
     for (size_t d = 0; d < last; ++d) {
       const Expr& index = value().indices[d];
+      if (is_in_block(index, row_, BinaryOp::floor_div)) continue;
       if (uses(index, row)) return false;
       if (!uses(index, column)) continue;
       if (dim || !is_along(index, column)) return false;
@@ -163,6 +173,19 @@ class TransposeScheduler {
 };
 
 }  // namespace
+
+Buffer read_blocks_as_stored(TensorFunction& f, const std::vector<Layout>& layouts) {
+  if (f.stages.size() != 1 || f.params.size() != 1 || f.results.size() != 1) return nullptr;
+  Stage& stage = f.stages[0];
+  const bool is_plain = !stage.reduction && !stage.body && stage.values.size() == 1;
+  const Load* l = is_plain ? as<Load>(stage.values[0]) : nullptr;
+  const Buffer image = f.params[0];
+  if (!l || l->otherwise || l->buffer != image || layouts[0].is_dense() || !layouts[1].is_dense()) return nullptr;
+  Buffer stored =
+      make_buffer(image->name, image->type, physical_shape(layouts[0], image->shape), image->scope, image->alignment);
+  stage.values[0] = load(stored, physical_index(layouts[0], l->indices, ranges_of(stage)));
+  return stored;
+}
 
 Stmt schedule_transpose(const Stage& stage, const std::map<Buffer, Layout>& layouts, const Machine& machine) {
   return TransposeScheduler(stage, layouts, machine).run();

@@ -1,6 +1,6 @@
 // The schedule of transpositions: a stage whose elements are those of one operand, with the rows of the operand along
-// the innermost axis of the result. Tiles are transposed in registers (tensor/tile_transpose.h), `count` at a time, which
-// write a cache line of each row of the result:
+// the innermost axis of the result. Tiles are transposed in registers (tensor/tile_transpose.h), `count` at a time,
+// which write a cache line of each row of the result:
 //
 //   parallel other axes:
 //     parallel j in columns / (count * tile size): for i in rows / tile size: unrolled u in count:
@@ -24,5 +24,10 @@ Stmt schedule_transpose(const Stage&, const std::map<Buffer, Layout>& layouts, c
 
 // Whether schedule_transpose computes the stage, where its operand and its result are dense.
 bool is_transposed_in_tiles(const Stage&, const Machine&);
+
+// Lets a function that only moves elements of an image in channel blocks into a dense result read the image as it is
+// stored, x[n, floordiv(c, 16), pixel, floormod(c, 16)], so that tiles of channels and pixels are transposed. Returns
+// the buffer that its stage reads in place of the parameter; null for other functions. `layouts` as in merge_axes.h.
+Buffer read_blocks_as_stored(TensorFunction&, const std::vector<Layout>& layouts);
 
 }  // namespace dlcc::tensor
