@@ -8,6 +8,7 @@
 #include <llvm/IR/Module.h>
 #include <llvm/IR/PatternMatch.h>
 #include <llvm/MC/MCSubtargetInfo.h>
+#include <llvm/TargetParser/Triple.h>
 
 #include "targets/llvm/kernel_emitter.h"
 
@@ -42,7 +43,9 @@ llvm::Intrinsic::ID scaling_of(unsigned lanes) {
 Value* KernelEmitter::emit_scaling(Value* a, Value* b) {
   using namespace llvm::PatternMatch;
   auto* type = llvm::dyn_cast<llvm::FixedVectorType>(a->getType());
-  if (!type || !type->getElementType()->isFloatTy() || !cpu_.checkFeatures("+avx512f,+avx512vl")) return nullptr;
+  if (!type || !type->getElementType()->isFloatTy()) return nullptr;
+  if (!llvm::Triple(function_->getParent()->getTargetTriple()).isX86()) return nullptr;
+  if (!cpu_.checkFeatures("+avx512f,+avx512vl")) return nullptr;
   const llvm::Intrinsic::ID id = scaling_of(type->getNumElements());
   Value *x = nullptr, *exponent = nullptr, *half = nullptr;
   if (id == llvm::Intrinsic::not_intrinsic || !match(b, power_of_two(m_Sub(m_Value(exponent), m_Value(half)))) ||

@@ -6,6 +6,7 @@
 #include "lower/check_plan.h"
 #include "lower/parse_program.h"
 #include "pipeline/compile.h"
+#include "tensor/known_intrinsics.h"
 #include "tensor/parse.h"
 
 namespace dlcc {
@@ -90,7 +91,7 @@ std::string legalized_kernels(const std::string& command, const std::string& inp
   const auto planned = compiler.compile();
   REQUIRE_MESSAGE(planned, diagnostics.str());
   const std::string text = compiler.listing(*planned, targets::Listing::tensor_ir);
-  const auto parsed = tensor::parse(text, file, diagnostics);
+  const auto parsed = tensor::parse(text, file, diagnostics, tensor::known_intrinsics());
   REQUIRE_MESSAGE(parsed, diagnostics.str() << text);
   CHECK(std::ranges::all_of(parsed->kernels, [&](const tensor::Kernel& kernel) {
     return text.find(tensor::print(kernel)) != std::string::npos;
