@@ -29,7 +29,7 @@ tensor::Machine machine(const llvm::MCSubtargetInfo& info) {
 
 // A microcontroller has no caches, or small ones, and kilobytes of memory. The numbers are those of Cortex-M (arm.cpp).
 // A register tile of 4 x 4 sums has 64 products of bytes for each unrolled block of four K indices, of several
-// instructions each: longer loops only take memory.
+// instructions each, beside which a branch costs little (an estimate): longer loops take memory.
 tensor::Machine microcontroller(const llvm::MCSubtargetInfo& info) {
   tensor::Machine result = machine(info);
   result.l1_bytes = 4 << 10;

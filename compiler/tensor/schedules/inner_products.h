@@ -32,7 +32,7 @@ namespace dlcc::tensor {
 void plan_inner_products(ContractionPlan&, const Layout& of_data);
 
 // The weights of one register tile, widened: their words, [K blocks, taps, K indices of a block / 4, vectors, 2 (even,
-// odd), 2 * lanes], and the sums of the products of neighbours, [vectors * lanes].
+// odd), 2 * lanes], and the sums of the products of neighbours, [vectors, lanes].
 struct WeightWords {
   Buffer words, column_products;
   Expr first_block;  // the K block that comes first in `words`
