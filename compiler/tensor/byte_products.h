@@ -28,6 +28,9 @@ inline constexpr const char* widened_bytes_emission = "widened bytes";
 // Bytes of a row of data that are widened together, and the 16-bit numbers of its even or odd bytes.
 inline constexpr int64_t widened_bytes = 16, widened_half = widened_bytes / 2;
 
+// The intrinsic that stores sixteen unsigned bytes in words: the even ones, then the odd ones.
+Intrinsic widening_of_data(const char* name, Scope of_words);
+
 // Whether the machine multiplies unsigned data in vectors by 16-bit numbers, for which a schedule may widen it.
 bool multiplies_widened_data(ByteProducts);
 

@@ -59,6 +59,10 @@ std::vector<int64_t> inner_strides(const BufferNode& buffer, std::ptrdiff_t rank
 
 }  // namespace
 
+Buffer make_operand(const char* name, DType type, Shape shape, std::vector<int64_t> strides, Scope scope) {
+  return std::make_shared<const BufferNode>(BufferNode{name, type, std::move(shape), scope, std::move(strides)});
+}
+
 bool fits_operand(const BufferNode& buffer, const BufferNode& operand) {
   if (buffer.type != operand.type || buffer.scope != operand.scope || buffer.rank() < operand.rank()) return false;
   return operand.strides.empty() || inner_strides(buffer, operand.rank()) == operand.strides;

@@ -29,6 +29,9 @@ struct Intrinsic {
   std::string emission;
 };
 
+// The buffer of an operand with these strides.
+Buffer make_operand(const char* name, DType, Shape, std::vector<int64_t> strides, Scope);
+
 // Whether a box of the buffer can be this operand of an intrinsic: the type, the scope and the strides agree. The
 // operand's dimensions are the last ones of the buffer, whose other dimensions may have symbolic extents.
 bool fits_operand(const BufferNode& buffer, const BufferNode& operand);

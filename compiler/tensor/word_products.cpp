@@ -5,18 +5,14 @@
 namespace dlcc::tensor {
 namespace {
 
-Buffer operand(const char* name, DType type, Shape shape, std::vector<int64_t> strides, Scope scope) {
-  return std::make_shared<const BufferNode>(BufferNode{name, type, std::move(shape), scope, std::move(strides)});
-}
-
 // The words of one lane are next to each other.
 Buffer words_of_weights(int64_t lanes) {
-  return operand("weights", dtype::i16, {2, 2 * lanes}, {2 * lanes, 1}, Scope::local);
+  return make_operand("weights", dtype::i16, {2, 2 * lanes}, {2 * lanes, 1}, Scope::local);
 }
 
 Intrinsic inner_product(int64_t lanes) {
-  Buffer data = operand("data", dtype::u16, {2, 2}, {widened_half, 1}, Scope::global),
-         weights = words_of_weights(lanes), acc = operand("acc", dtype::i32, {lanes}, {1}, Scope::reg);
+  Buffer data = make_operand("data", dtype::u16, {2, 2}, {widened_half, 1}, Scope::global),
+         weights = words_of_weights(lanes), acc = make_operand("acc", dtype::i32, {lanes}, {1}, Scope::reg);
   Var lane = make_var("lane");
   auto word_of_data = [&](int64_t odd, int64_t j) { return load(data, {Expr(odd), Expr(j)}); };
   auto word_of_weights = [&](int64_t odd, int64_t j) {
@@ -33,7 +29,7 @@ Intrinsic inner_product(int64_t lanes) {
 
 Intrinsic widening_of_weights(int64_t lanes) {
   constexpr int64_t k = least_bytes_of_product;
-  Buffer bytes = operand("bytes", dtype::i8, {lanes, k}, {k, 1}, Scope::global), words = words_of_weights(lanes);
+  Buffer bytes = make_operand("bytes", dtype::i8, {lanes, k}, {k, 1}, Scope::global), words = words_of_weights(lanes);
   Var byte = make_var("byte");
   const Expr lane = floor_div(byte, Expr(k)), in_lane = floor_mod(byte, Expr(k));
   Stmt each = store(words, {floor_mod(byte, Expr(2)), floor_div(byte, Expr(2))},
@@ -47,7 +43,7 @@ Intrinsic widening_of_weights(int64_t lanes) {
 
 Intrinsic products_of_pairs(const char* name, const Buffer& words) {
   const int64_t lanes = words->shape[1].value() / 2;
-  Buffer acc = operand("acc", dtype::i32, {lanes}, {1}, Scope::reg);
+  Buffer acc = make_operand("acc", dtype::i32, {lanes}, {1}, Scope::reg);
   Var lane = make_var("lane");
   auto word = [&](int64_t odd, int64_t j) { return load(words, {Expr(odd), Expr(lane) * Expr(2) + Expr(j)}); };
   return {.name = fmt::format("{}.x{}", name, lanes),
@@ -56,18 +52,6 @@ Intrinsic products_of_pairs(const char* name, const Buffer& words) {
                            store(acc, {lane}, load(acc, {lane}) + products_of_neighbouring_words(word))),
           .required_features = {},
           .emission = word_products_emission};
-}
-
-Intrinsic widening_of_data() {
-  Buffer bytes = operand("bytes", dtype::u8, {widened_bytes}, {1}, Scope::global),
-         words = operand("words", dtype::u16, {2, widened_half}, {widened_half, 1}, Scope::global);
-  Var lane = make_var("lane");
-  Stmt each = store(words, {floor_mod(lane, Expr(2)), floor_div(lane, Expr(2))}, cast(dtype::u16, load(bytes, {lane})));
-  return {.name = "widen.u8.x16.global",
-          .operands = {{bytes, Access::read}, {words, Access::write}},
-          .body = for_loop(lane, widened_bytes, LoopKind::vector, each),
-          .required_features = {},
-          .emission = widened_bytes_emission};
 }
 
 }  // namespace
@@ -87,9 +71,9 @@ Expr products_of_neighbouring_words(const WordOfLane& word) {
 
 const std::vector<const Intrinsic*>& word_products() {
   static const std::vector<Intrinsic> all = [] {
-    std::vector<Intrinsic> list = {widening_of_data()};
-    list.push_back(products_of_pairs("pairs.u16",
-                                     operand("data", dtype::u16, {2, widened_half}, {widened_half, 1}, Scope::global)));
+    std::vector<Intrinsic> list = {widening_of_data("widen.u8.x16.global", Scope::global)};
+    list.push_back(products_of_pairs(
+        "pairs.u16", make_operand("data", dtype::u16, {2, widened_half}, {widened_half, 1}, Scope::global)));
     for (const int64_t lanes : {4, 8, 16}) {
       list.push_back(inner_product(lanes));
       list.push_back(widening_of_weights(lanes));
